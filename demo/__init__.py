@@ -1,0 +1,1 @@
+"""A simulated airport, private servers and the demo: everything production does not need."""

@@ -1,0 +1,1 @@
+"""The process: leadership, duties, pump calls, backfill, Kafka relay, command line."""
