@@ -219,9 +219,10 @@ class _Watchdog:
 
 
 _KILL_SERVER = """
-kill -CONT "$1"; kill "-$2" "$1" || exit 0
-i=0; while kill -0 "$1" && [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done
-kill -KILL "$1"
+all="$1 $(cat /proc/$1/task/*/children)"
+kill -CONT $all; kill "-$2" "$1" || exit 0
+i=0; while kill -0 $all && [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done
+kill -KILL $all
 """
 _REMOVE_FOLDER = """
 i=0; while [ -e "$1" ] && [ $i -lt 100 ]; do rm -rf -- "$1"; sleep 0.2; i=$((i+1)); done
