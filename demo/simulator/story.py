@@ -235,7 +235,7 @@ class Teller:
             yield from self._delayed(flight, off, rng)
         else:
             yield self._flop(flight, self._at(off, -rng.randint(55, 75)), "ESTT", self._time("ESTT", off))
-        if rng.random() < (0.15 if flight.delay >= timedelta(hours=1) else 0.005):
+        if rng.random() < (0.15 if flight.delay >= timedelta(hours=1) else 0.04):
             yield self._flop(flight, self._at(off, -140), "CNCL", self._time("CNCL", off - 140 * _MINUTE))
             yield self._flop(flight, self._at(off, -95), "CNCL", tag("CNCL"))  # empty takes it back
         yield self._flop(flight, self._at(off, -75), "CHOT", self._chock("B", off, -75))
