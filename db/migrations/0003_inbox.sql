@@ -11,6 +11,7 @@ create table inbox.inbox_cursor (
   hole_first_id bigint,
   seeded_at timestamptz,
   seeded_how text,
+  seeded_to bigint,
   advanced_at timestamptz,
   read_at timestamptz,
   check ((hole_since is null) = (hole_first_id is null))
@@ -22,6 +23,7 @@ comment on column inbox.inbox_cursor.hole_since is 'When we first saw that W + 1
 comment on column inbox.inbox_cursor.hole_first_id is 'The missing id that hole_since speaks of; another one starts its own clock';
 comment on column inbox.inbox_cursor.seeded_at is 'When msgx seed set W; null where nobody did';
 comment on column inbox.inbox_cursor.seeded_how is 'min, zero, max or the id';
+comment on column inbox.inbox_cursor.seeded_to is 'W as seeding set it; ids up to it were left out on purpose';
 comment on column inbox.inbox_cursor.advanced_at is 'When W last moved';
 comment on column inbox.inbox_cursor.read_at is 'When the mailbox was last read with success';
 insert into inbox.inbox_cursor default values;
@@ -62,6 +64,7 @@ create table inbox.proc_state (
   attempts integer not null default 0,
   next_attempt_at timestamptz,
   unmapped jsonb,
+  flids bigint[],
   received_at timestamptz,
   enqueued_at timestamptz not null,
   updated_at timestamptz not null,
@@ -72,6 +75,8 @@ create table inbox.proc_state (
   backfill_outcome text check (backfill_outcome in ('WRITTEN', 'ALREADY')),
   backfill_attempts integer not null default 0,
   backfill_error text,
+  backfill_claim_epoch bigint,
+  backfill_claimed_at timestamptz,
   backfill_abandoned_at timestamptz,
   backfill_abandoned_reason text check (backfill_abandoned_reason in ('MISSING_ROW', 'TRANSIENT_DEADLINE')),
   backfill_acknowledged_at timestamptz,
@@ -101,6 +106,7 @@ comment on column inbox.proc_state.seqn is 'META.SEQN';
 comment on column inbox.proc_state.attempts is 'Failed tries since admission or the last replay';
 comment on column inbox.proc_state.next_attempt_at is 'FAILED: when the next try is due';
 comment on column inbox.proc_state.unmapped is 'Tags no catalogue row names, with their count';
+comment on column inbox.proc_state.flids is 'DEAD: the flights it named, as far as it was decoded, so that a replay''s dry run can tell what ran after it';
 comment on column inbox.proc_state.received_at is 'The mailbox''s own receive time; null or wrong at times, decides nothing';
 comment on column inbox.proc_state.enqueued_at is 'When we admitted it; the base of every deadline';
 comment on column inbox.proc_state.updated_at is 'Last change of state or mark';
@@ -111,6 +117,8 @@ comment on column inbox.proc_state.backfill_at is 'The mark is confirmed';
 comment on column inbox.proc_state.backfill_outcome is 'WRITTEN by us, or ALREADY there';
 comment on column inbox.proc_state.backfill_attempts is 'Tries to write the mark';
 comment on column inbox.proc_state.backfill_error is 'What the last try met';
+comment on column inbox.proc_state.backfill_claim_epoch is 'Leader that is writing the mark at this moment; a replay waits for it';
+comment on column inbox.proc_state.backfill_claimed_at is 'Since when';
 comment on column inbox.proc_state.backfill_abandoned_at is 'Given up; not the same as confirmed';
 comment on column inbox.proc_state.backfill_abandoned_reason is 'MISSING_ROW or TRANSIENT_DEADLINE';
 comment on column inbox.proc_state.backfill_acknowledged_at is 'When a person reconciled an abandoned mark';
