@@ -474,13 +474,17 @@ class Server(ABC):
             said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
             raise ServerError(f"{what} failed in {self.data} (exit code {done.returncode}):\n{said[-2000:]}")
 
-    def _password(self) -> str:
-        """A random password kept beside the data, readable by its owner only."""
+    @property
+    def password(self) -> str:
+        """Of the administrator: random, kept beside the data, readable by its owner only."""
+        return self._password_file().read_text(encoding="ascii")
+
+    def _password_file(self) -> Path:
         path = self.data / "password"
         if not path.exists():
             path.touch(mode=0o600)
             path.write_text(secrets.token_urlsafe(18), encoding="ascii")
-        return path.read_text(encoding="ascii")
+        return path
 
 
 class PostgresServer(Server):
@@ -529,7 +533,7 @@ class PostgresServer(Server):
 
     def url_for(self, database: str, user: str = "postgres") -> str:
         """``postgresql://…`` for another database, or (where there are no passwords) another user."""
-        password = "" if self._trust or user != "postgres" else f":{quote(self._password())}"
+        password = "" if self._trust or user != "postgres" else f":{quote(self.password)}"
         return f"postgresql://{quote(user)}{password}@{LOOPBACK}:{self.port}/{quote(database)}"
 
     def _prepare(self) -> None:
@@ -543,8 +547,7 @@ class PostgresServer(Server):
         if self._trust:
             arguments += ["--auth=trust"]
         else:
-            self._password()
-            arguments += ["--auth=scram-sha-256", f"--pwfile={self.data / 'password'}"]
+            arguments += ["--auth=scram-sha-256", f"--pwfile={self._password_file()}"]
         _give_away(self.data)
         initdb = [*_root_wrapper(), str(self.bin / "initdb"), *arguments]
         try:
@@ -621,7 +624,7 @@ class MariaDBServer(Server):
 
     def url_for(self, database: str) -> str:
         """``mysql://…`` of root for another database."""
-        return f"mysql://root:{quote(self._password())}@{LOOPBACK}:{self.port}/{quote(database)}"
+        return f"mysql://root:{quote(self.password)}@{LOOPBACK}:{self.port}/{quote(database)}"
 
     def _prepare(self) -> None:
         base = self.data / "base"
@@ -645,8 +648,8 @@ class MariaDBServer(Server):
         init = self.data / "init.sql"
         init.touch(mode=0o600)
         init.write_text(
-            f"alter user 'root'@'localhost' identified by '{self._password()}';\n"
-            f"alter user if exists 'root'@'{LOOPBACK}' identified by '{self._password()}';\n",
+            f"alter user 'root'@'localhost' identified by '{self.password}';\n"
+            f"alter user if exists 'root'@'{LOOPBACK}' identified by '{self.password}';\n",
             encoding="ascii",
         )
         return [
@@ -667,16 +670,17 @@ class MariaDBServer(Server):
         ]
 
     def _ask(self) -> None:
-        _ask_mysql(self.port, self._password())
+        _ask_mysql(self.port, self.password)
 
     def _settle(self) -> None:
-        _create_mysql_database(self.port, self._password(), self.database)
+        _create_mysql_database(self.port, self.password, self.database)
 
 
 class NoidaMySQLServer(Server):
     """The MySQL of the ``noida-db`` wheel, for machines without MariaDB. It has no passwords."""
 
     title = "MySQL server (noida-db)"
+    password = ""
 
     def __init__(self, data: Path, *, database: str = "mailbox", port: int | None = None) -> None:
         super().__init__(data, port=port)
@@ -699,10 +703,10 @@ class NoidaMySQLServer(Server):
         return _noida_command(self._program, "mysql", self.port, self.data)
 
     def _ask(self) -> None:
-        _ask_mysql(self.port, "")
+        _ask_mysql(self.port, self.password)
 
     def _settle(self) -> None:
-        _create_mysql_database(self.port, "", self.database)
+        _create_mysql_database(self.port, self.password, self.database)
 
 
 def mailbox_server(data: Path, *, fsync: bool = True, port: int | None = None) -> MariaDBServer | NoidaMySQLServer:

@@ -728,12 +728,15 @@ def _refused(file: RoutineFile, error: psycopg.Error) -> str:
     line = ""
     if error.diag.statement_position:
         line = f", line {file.text[: int(error.diag.statement_position)].count(chr(10)) + 1}"
+    elif error.diag.internal_position and error.diag.internal_query:
+        before = error.diag.internal_query[: int(error.diag.internal_position)]
+        line = f", line {before.count(chr(10)) + 1} of its body"
     if isinstance(error, errors.DependentObjectsStillExist):
         return (
             f"{file.qualified} must be dropped to be replaced, and something outside of msgexchange uses it. "
             f"{_said(error)} Drop that, run this again, and make it anew. Nothing was changed."
         )
-    context = f" ({error.diag.context})" if error.diag.context else ""
+    context = f" ({error.diag.context.splitlines()[0]})" if error.diag.context else ""
     return f"db/routines/{file.file}{line} was refused{context}. {_said(error)} No routine was changed."
 
 
