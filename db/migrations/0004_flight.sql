@@ -354,10 +354,16 @@ create type flight.incoming as (
 );
 comment on type flight.incoming is 'One flight of a message, ready to be merged: absent = no key, JSON null or [] = explicitly empty';
 
-create type flight.outcome as (
-  state text,
-  note text
+create type flight.transition as (
+  place integer,
+  flid bigint,
+  scalars jsonb,
+  sets jsonb,
+  before flight.flight_schd,
+  after flight.flight_schd,
+  fresh boolean,
+  wiped boolean
 );
-comment on type flight.outcome is 'How a message that was not refused ends: SUCCEEDED or SKIPPED, and the note kept with it';
+comment on type flight.transition is 'A flight''s step from one version to the next; fresh = starts from nothing, wiped = what the message does not name is gone';
 
 reset role;

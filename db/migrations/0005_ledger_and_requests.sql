@@ -80,11 +80,12 @@ comment on column ledger.schd_snap_log.new_flid_digest is 'sha256 of this day''s
 comment on column ledger.schd_snap_log.archive_key is 'Where the raw message is kept; null while raw messages are not archived';
 comment on column ledger.schd_snap_log.duration_ms is 'How long the attempt took';
 
-create type ledger.coverage as (
-  request_id bigint,
-  operation_days date[]
+create type flight.outcome as (
+  state text,
+  note text,
+  trace ledger.schd_snap_log[]
 );
-comment on type ledger.coverage is 'Which days a plan covers as a whole, and the request it answers';
+comment on type flight.outcome is 'How a message that was not refused ends: SUCCEEDED or SKIPPED, the note kept with it, and the traces of a plan';
 
 create table request.req_track (
   request_id bigint generated always as identity primary key,

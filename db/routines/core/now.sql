@@ -1,0 +1,16 @@
+-- The one clock of everything decided in SQL. Tests set the session setting msgx.now to a time of their own.
+-- Reads:  nothing
+-- Writes: nothing
+-- Locks:  nothing
+-- Raises: nothing
+create or replace function core.now()
+returns timestamptz
+language sql
+volatile
+set search_path to ''
+as $fn$
+  select coalesce(nullif(current_setting('msgx.now', true), '')::timestamptz, clock_timestamp())
+$fn$;
+
+comment on function core.now() is 'The one clock of everything decided in SQL';
+grant execute on function core.now() to msgx_app, msgx_operator, msgx_reader;
