@@ -1,4 +1,4 @@
--- The settings as a new installation has them, whatever they are now.
+-- The settings as a new installation has them, whatever they are now: every column's default, evaluated.
 -- Reads:  the catalogue
 -- Writes: nothing
 -- Locks:  nothing
@@ -10,17 +10,25 @@ stable
 set search_path to ''
 as $fn$
 declare
-  v_expressions text;
+  v_defaults text;
+  v_generated text;
   v_setting core.setting;
 begin
-  select string_agg(format('%L, %s', a.attname, pg_get_expr(d.adbin, d.adrelid)), ', ' order by a.attnum)
-  into v_expressions
-  from pg_catalog.pg_attribute a
-  join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-  where a.attrelid = 'core.setting'::regclass and a.attgenerated = '' and not a.attisdropped;
-  -- More than fifty pairs, so not one call: a function takes at most a hundred arguments.
-  execute format('select (jsonb_populate_record(null::core.setting, jsonb_object(%L::text[]) || %s)).*', '{}', v_expressions)
+  select
+    string_agg(format('%s as %I', e.says, e.name), ', ') filter (where not e.generated),
+    string_agg(format(', %s as %I', e.says, e.name), '') filter (where e.generated)
+  into v_defaults, v_generated
+  from (
+    select a.attname as name, pg_get_expr(d.adbin, d.adrelid) as says, a.attgenerated <> '' as generated
+    from pg_catalog.pg_attribute a
+    join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where a.attrelid = 'core.setting'::regclass and not a.attisdropped) e;
+  execute format(
+    'select r.* from (select d.*%s from (select %s) d) s cross join lateral jsonb_populate_record(null::core.setting, to_jsonb(s)) r', v_generated, v_defaults)
   into v_setting;
   return v_setting;
 end
 $fn$;
+
+comment on function core.setting_default() is 'The settings as a new installation has them';
+grant execute on function core.setting_default() to msgx_app, msgx_operator, msgx_reader;

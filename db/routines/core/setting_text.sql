@@ -19,7 +19,7 @@ as $fn$
          from jsonb_array_elements_text(v.value) with ordinality e)
       when 'text[]'::regtype then
         (select coalesce(string_agg(e.value, ', ' order by e.ordinality), '') from jsonb_array_elements_text(v.value) with ordinality e)
-      when 'time'::regtype then left(v.value #>> '{}', 5)
+      when 'time'::regtype then regexp_replace(v.value #>> '{}', '^(\d\d:\d\d):00$', '\1')
       else v.value #>> '{}'
     end
   from pg_catalog.pg_attribute a
