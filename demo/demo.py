@@ -219,9 +219,8 @@ class _Demo:
     def run(self, *, keep: bool) -> int:
         """All of it, from the first server to the last check."""
         stream = self._stream
-        count = sum(flight.main is None and not flight.arriving for flight in stream.planned)
         self._console.print(
-            f"[bold]{stream.airport} on {stream.day}[/]: {count} departures and what hangs on them, "
+            f"[bold]{stream.airport} on {stream.day}[/]: {len(stream.truth().departures)} departures and what hangs on them, "
             f"as {len(stream):,} messages of an AODB.",
             soft_wrap=True,
         )

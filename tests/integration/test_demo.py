@@ -1,0 +1,136 @@
+"""The demo, end to end: a small day through real servers and a real supervisor, and nothing left however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pymysql
+import pytest
+from rich.console import Console
+
+from demo import checks
+from demo.checks import Topic
+from demo.demo import run
+from demo.simulator import simulate
+from loader.mailbox import MailboxConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import psycopg
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW_DEMO = (
+    "import pathlib, sys; from demo.demo import run; sys.exit(run(pathlib.Path(sys.argv[1]), flights=30, speed=60))"
+)
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Commands of the processes that work below `folder`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(folder):
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+def until_gone(folder: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while (processes_in(folder) or any(folder.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_in(folder) == []
+    assert list(folder.iterdir()) == []
+
+
+def test_a_small_day(tmp_path: Path) -> None:
+    text = io.StringIO()
+    code = run(tmp_path, flights=40, speed=0, console=Console(file=text, width=200, highlight=False))
+    said = text.getvalue()
+    assert code == 0, said
+    assert "✗" not in said
+    assert "\x1b" not in said, "no escape codes where there is no terminal"
+    real = simulate(flights=40).truth()
+    assert f"{len(real.cancelled_departures)} of 40 departures of JFK on 2013-02-08 are cancelled" in said
+    for sentence in (
+        "messages ended as they must",
+        "cancelled code shares are those of cancelled flights",
+        "have their actual time of departure",
+        "events are SENT",
+        "in order for every flight",
+        "byte for byte",
+        "Every mailbox row is marked once",
+        "What to try next",
+    ):
+        assert sentence in said
+    assert re.search(r"Latency +50 % .* · 90 % .* · 99 % .* · worst ", said)
+    until_gone(tmp_path, 5)
+
+
+@contextlib.contextmanager
+def slow_demo(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A demo in a process of its own, in the middle of its day."""
+    # Text buffers would keep what it says from us.
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_DEMO, str(folder)], stdout=subprocess.PIPE, env=environment, cwd=ROOT
+    ) as process:
+        try:
+            assert process.stdout is not None
+            said = b""
+            while b"written" not in said:
+                line = process.stdout.readline()
+                assert line, said.decode()
+                said += line
+            assert len(processes_in(folder)) >= 4
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_after_a_stop(tmp_path: Path, how: signal.Signals) -> None:
+    with slow_demo(tmp_path) as process:
+        process.send_signal(how)
+        assert process.wait(40) == 130
+        until_gone(tmp_path, 1)
+
+
+def test_nothing_is_left_after_kill_9(tmp_path: Path) -> None:
+    with slow_demo(tmp_path) as process:
+        process.kill()
+        process.wait()
+        until_gone(tmp_path, 40)
+
+
+def test_an_unknown_day_is_one_sentence(tmp_path: Path) -> None:
+    text = io.StringIO()
+    day = simulate().day.replace(year=2020)
+    assert run(tmp_path, day=day, console=Console(file=text, width=400)) == 1
+    assert "no departures of JFK on 2020-02-08; the data has EWR on 2013-02-07" in text.getvalue()
+    assert len(text.getvalue().splitlines()) == 1
+
+
+def test_the_checks_see_what_is_missing(pg: psycopg.Connection[Any], mailbox_url: str) -> None:
+    """Against an empty house every check that compares something must fail, with a sentence that says so."""
+    stream = simulate(flights=12)
+    with pymysql.connect(**MailboxConfig(mailbox_url).connect_arguments()) as mailbox:
+        found = checks.check_all(stream, pg, mailbox, Topic(()), Topic(((1, b"{}"),)))
+    wrong = [check.sentence for check in found if not check.holds]
+    for part in (
+        f"Of {len(stream):,} messages there are none, instead of",
+        "The actual times differ from what must be",
+        "The active flights differ from what must be",
+        "the last state on the topic is not the database's (first: 1)",
+        "Of 0 mailbox rows",
+    ):
+        assert any(part in sentence for sentence in wrong), (part, wrong)
