@@ -5,13 +5,16 @@
 -- Raises: nothing
 create or replace function core.json_concat(variadic p_pieces json[])
 returns json
-language sql
+language plpgsql
 immutable
 set search_path to ''
 as $fn$
-  select ('{' || coalesce(string_agg(substr(p.piece::text, 2, length(p.piece::text) - 2), ',' order by p.ordinality), '') || '}')::json
-  from unnest(p_pieces) with ordinality p(piece, ordinality)
-  where p.piece is not null and p.piece::text <> '{}'
+begin
+  return (
+    select ('{' || coalesce(string_agg(substr(p.piece::text, 2, length(p.piece::text) - 2), ',' order by p.ordinality), '') || '}')::json
+    from unnest(p_pieces) with ordinality p(piece, ordinality)
+    where p.piece is not null and p.piece::text <> '{}');
+end
 $fn$;
 
 comment on function core.json_concat(json[]) is 'One JSON object out of several, keys in the order given';

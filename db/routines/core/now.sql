@@ -5,11 +5,13 @@
 -- Raises: nothing
 create or replace function core.now()
 returns timestamptz
-language sql
+language plpgsql
 volatile
 set search_path to ''
 as $fn$
-  select coalesce(nullif(current_setting('msgx.now', true), '')::timestamptz, clock_timestamp())
+begin
+  return coalesce(nullif(current_setting('msgx.now', true), '')::timestamptz, clock_timestamp());
+end
 $fn$;
 
 comment on function core.now() is 'The one clock of everything decided in SQL';

@@ -136,7 +136,7 @@ begin
     if v_refused is null then
       v_assignments := coalesce(v_assignments,
         format('%I = %L::%s', v_column.column_name, v_value, v_column.type)
-        || coalesce(format(', %I = cardinality(%L::interval[]) + 1', v_attempts, v_value), ''));
+        || case when v_attempts is null then '' else format(', %I = cardinality(%L::interval[]) + 1', v_attempts, v_value) end);
       execute 'update core.setting set ' || v_assignments;
     else
       raise exception using errcode = 'invalid_parameter_value', message = v_refused;
@@ -153,7 +153,7 @@ begin
       raise exception using
         errcode = 'invalid_parameter_value',
         message = format('%s cannot be %L: %s', v_column.key, p_value, v_message),
-        hint = format('%s. It stays %s.', v_column.description,
+        hint = format('%s: %s. It stays %s.', v_column.key, v_column.description,
           (select t.value from core.setting s cross join lateral core.setting_text(s) t where t.column_name = v_column.column_name));
   end;
 

@@ -76,8 +76,8 @@ begin
             from flight.flight_schd m
             where v_setting.policy_code_share = 'LINKED' and f.state = 'ACTIVE' and f.maid is null
               and m.maid = f.flid and m.flid <> f.flid and m.state = 'ACTIVE') t) as "MAFL") s)))
-  from flight.flight_schd f
-  where f.flid = any (p_flids);
+  from (select distinct u.flid from unnest(p_flids) u(flid)) wanted
+  join flight.flight_schd f on f.flid = wanted.flid;
 end
 $fn$;
 

@@ -11,9 +11,9 @@ stable
 set search_path to ''
 as $fn$
   select main.flid, jsonb_agg(jsonb_build_object('FLID', child.flid, 'FLNO', child.flno) order by child.flid)
-  from flight.flight_schd main
+  from (select distinct u.flid from unnest(p_flids) u(flid)) wanted
+  join flight.flight_schd main on main.flid = wanted.flid and main.maid is null and main.state = 'ACTIVE'
   join flight.flight_schd child on child.maid = main.flid and child.flid <> main.flid and child.state = 'ACTIVE'
-  where main.flid = any (p_flids) and main.maid is null and main.state = 'ACTIVE'
   group by main.flid
 $fn$;
 

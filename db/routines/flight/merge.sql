@@ -14,6 +14,7 @@ returns void
 language plpgsql
 volatile
 set search_path to ''
+set plan_cache_mode to force_generic_plan
 as $fn$
 declare
   v_linked constant boolean := p_setting.policy_code_share = 'LINKED';
@@ -25,6 +26,7 @@ declare
   v_tag text;
   v_tag_flids bigint[];
   v_tag_elements jsonb[];
+  v_set_changes jsonb;  -- {FLID: [tags of the sets that changed]}
   v_set_flids bigint[] := '{}';  -- with v_set_tags: which sets changed
   v_set_tags text[] := '{}';
   v_news outbox.news[];
@@ -92,9 +94,9 @@ begin
     select coalesce(jsonb_object_agg(m.flid, m.mafl), '{}') into v_mafl_after from flight.mafl(v_candidates) m;
   end if;
 
-  with set_change as (
-    select d.flid, array_agg(d.tag) as tags from unnest(v_set_flids, v_set_tags) d(flid, tag) group by d.flid
-  )
+  select coalesce(jsonb_object_agg(d.flid, d.tags), '{}') into v_set_changes
+  from (select u.flid, jsonb_agg(u.tag) as tags from unnest(v_set_flids, v_set_tags) u(flid, tag) group by u.flid) d;
+
   select array_agg(
     row(
       u.flid, 'UPSERT', (u.after).state_version,
@@ -114,7 +116,7 @@ begin
           from jsonb_object_keys((u.after).extra || case when u.fresh then '{}' else (u.before).extra end) k(key)
           where (u.after).extra ->> k.key is distinct from case when not u.fresh then (u.before).extra ->> k.key end
           union all
-          select t.tag from unnest(d.tags) t(tag) where not u.fresh
+          select t.tag from jsonb_array_elements_text(v_set_changes -> u.flid::text) t(tag) where not u.fresh
           union all
           select e.key from jsonb_each(u.sets) e where u.fresh and e.value <> '[]'
           union all
@@ -127,7 +129,6 @@ begin
     order by u.place)
   into v_news
   from unnest(v_steps) u
-  left join set_change d on d.flid = u.flid
   cross join lateral (select to_jsonb(u.after) as after, to_jsonb(u.before) as before) s;
 
   if v_candidates is not null then

@@ -34,7 +34,7 @@ begin
 
   if v_changed is not null then
     execute format('delete from %s', v_stored) using v_changed;
-    execute format('insert into flight.%I select n.* from (%s) n where n.flid = any ($4)', v_table, v_incoming)
+    execute format('insert into flight.%I select n.* from (%s) n where n.flid in (select unnest($4))', v_table, v_incoming)
     using p_flids, p_elements, v_kind, v_changed;
   end if;
   return coalesce(v_changed, '{}');

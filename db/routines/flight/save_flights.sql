@@ -1,14 +1,16 @@
--- Saves the main rows of any number of flights in one statement.
+-- Saves the main rows of any number of flights in one statement. Planned once: a custom plan for each message costs more than it runs.
 -- Reads:  nothing
 -- Writes: flight.flight_schd
 -- Locks:  the flights' rows
 -- Raises: MX013 if an operational day would change (trigger)
 create or replace function flight.save_flights(p_flights flight.flight_schd[])
 returns void
-language sql
+language plpgsql
 volatile
 set search_path to ''
+set plan_cache_mode to force_generic_plan
 as $fn$
+begin
   insert into flight.flight_schd
   select n.* from unnest(p_flights) n
   on conflict (flid) do update
@@ -25,7 +27,8 @@ as $fn$
        excluded.padt, excluded.naat, excluded.neat, excluded.pedt, excluded.ftss,
        excluded.stnd, excluded.phag, excluded.fhag, excluded.mhag, excluded.cncl, excluded.remc, excluded.maxp, excluded.vipp,
        excluded.vipr, excluded.lbno, excluded.lbwt, excluded.paxc, excluded.exsc, excluded.exsr,
-       excluded.ddes, excluded.ddir, excluded.reid, excluded.extra)
+       excluded.ddes, excluded.ddir, excluded.reid, excluded.extra);
+end
 $fn$;
 
 comment on function flight.save_flights(flight.flight_schd[]) is 'Inserts or updates the main rows of flights';

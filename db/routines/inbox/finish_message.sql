@@ -6,11 +6,12 @@
 create or replace function inbox.finish_message(
   p_msg_id bigint, p_state text, p_error_class text, p_reason text, p_now timestamptz, p_sqlstate text default null)
 returns void
-language sql
+language plpgsql
 volatile
 security definer
 set search_path to ''
 as $fn$
+begin
   update inbox.proc_state
   set state = p_state,
       error_class = p_error_class,
@@ -23,6 +24,7 @@ as $fn$
   where msg_id = p_msg_id;
   delete from inbox.stage_record where msg_id = p_msg_id;
   delete from inbox.stage_message where msg_id = p_msg_id;
+end
 $fn$;
 
 comment on function inbox.finish_message(bigint, text, text, text, timestamptz, text) is 'Ends a message and registers the mark it is owed';

@@ -10,6 +10,7 @@ language plpgsql
 volatile
 security definer
 set search_path to ''
+set plan_cache_mode to force_generic_plan
 set timezone to 'UTC'
 as $fn$
 begin
