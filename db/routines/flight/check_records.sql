@@ -1,10 +1,10 @@
 -- The checks that a plan and an ADFT pass as a whole or not at all (implementation.md 7.1; flight-state.md 5.2): RECS against what
--- came, numeric FLIDs, none twice. p_recs_required is false for an ADFT, whose RECS may be left out.
+-- came, numeric FLIDs, none twice. The RECS of an ADFT says nothing (it may be left out), so p_counted is false for it.
 -- Reads:  inbox.stage_record
 -- Writes: nothing
 -- Locks:  nothing
 -- Raises: MX001
-create or replace function flight.check_records(p_message inbox.stage_message, p_recs_required boolean)
+create or replace function flight.check_records(p_message inbox.stage_message, p_counted boolean)
 returns void
 language plpgsql
 stable
@@ -15,14 +15,12 @@ declare
   v_hint constant text := 'Nothing of the message was applied; the sender must send it anew.';
   v_bad record;
 begin
-  if p_message.declared is null then
-    if p_recs_required then
-      raise exception using errcode = 'MX001', message = format('%s has no RECS', v_what), hint = v_hint;
-    end if;
-  elsif p_message.declared !~ '^[0-9]{1,9}$' or p_message.declared::integer > 9999 then
+  if p_counted and p_message.declared is null then
+    raise exception using errcode = 'MX001', message = format('%s has no RECS', v_what), hint = v_hint;
+  elsif p_counted and (p_message.declared !~ '^[0-9]{1,9}$' or p_message.declared::integer > 9999) then
     raise exception using errcode = 'MX001',
       message = format('RECS of %s is %s, not 0 to 9999', v_what, quote_literal(left(p_message.declared, 40))), hint = v_hint;
-  elsif p_message.declared::integer <> p_message.record_count then
+  elsif p_counted and p_message.declared::integer <> p_message.record_count then
     raise exception using errcode = 'MX001',
       message = format('%s announces %s records and carries %s', v_what, p_message.declared::integer, p_message.record_count), hint = v_hint;
   end if;
