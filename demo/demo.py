@@ -19,11 +19,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
+import typer
 from confluent_kafka import KafkaException
 from psycopg import sql
 from pymysql.constants import CLIENT
@@ -43,6 +44,7 @@ from demo.servers import (
     temporary_folder,
 )
 from demo.simulator import DEFAULT_AIRPORT, DEFAULT_DAY, NoSuchDayError, Stream, simulate, write
+from demo.simulator import command as options
 from loader.mailbox import Mailbox, MailboxConfig, MailboxError
 from supervisor import deploy
 from supervisor.config import Kafka
@@ -220,8 +222,8 @@ class _Demo:
         """All of it, from the first server to the last check."""
         stream = self._stream
         self._console.print(
-            f"[bold]{stream.airport} on {stream.day}[/]: {len(stream.truth().departures)} departures and what hangs on them, "
-            f"as {len(stream):,} messages of an AODB.",
+            f"[bold]{stream.airport} on {stream.day}[/]: {len(stream.truth().departures)} departures and what hangs on "
+            f"them, as {len(stream):,} messages of an AODB.",
             soft_wrap=True,
         )
         with self._step("Servers"):
@@ -473,3 +475,37 @@ class _Display:
                 f"{reached.told:,} of {reached.events:,} events told, {reached.marked:,} marked",
                 soft_wrap=True,
             )
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(
+    epilog="Exit codes: 0 every check holds, 1 one does not or something failed, 2 wrong arguments, 130 Ctrl-C."
+)
+def command(
+    airport: options.Airport = DEFAULT_AIRPORT,
+    day: options.Day = options.DEFAULT_MOMENT,
+    speed: Annotated[
+        float, typer.Option(min=0, help="Simulated seconds per second; 0 = as fast as the mailbox takes them.")
+    ] = DEFAULT_SPEED,
+    seed: options.Seed = 1,
+    flights: options.Flights = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave everything running after the summary, and say how to look around.")
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Where the demo makes its temporary folder.")
+    ] = None,
+) -> int:
+    """A real day's flights through the whole system on private servers, with a check of every flight, event and mark.
+
+    Needs no server and no configuration; everything is in one temporary folder that goes in the end.
+    """
+    return run(folder, airport=airport.upper(), day=day.date(), speed=speed, seed=seed, flights=flights, keep=keep)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``msgx demo``; gives its exit code. Wrong arguments are raised as click's own exceptions."""
+    answer = typer.main.get_command(app).main(args=list(arguments), prog_name="msgx demo", standalone_mode=False)
+    return int(answer or 0)
