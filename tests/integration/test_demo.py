@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +22,8 @@ from rich.console import Console
 from demo import checks
 from demo.checks import Topic
 from demo.demo import run
-from demo.simulator import simulate
-from loader.mailbox import MailboxConfig
+from demo.simulator import main, simulate
+from loader.mailbox import Mailbox, MailboxConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,3 +136,45 @@ def test_the_checks_see_what_is_missing(pg: psycopg.Connection[Any], mailbox_url
         "Of 0 mailbox rows",
     ):
         assert any(part in sentence for sentence in wrong), (part, wrong)
+
+
+def test_simulate_writes_into_the_mailbox_it_is_given(
+    mailbox_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MSGX_MAILBOX_URL", mailbox_url)
+    monkeypatch.setenv("MSGX_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")  # not needed, so not missed
+    before = datetime.now(UTC)
+    assert main(["--flights", "5", "--airport", "lga", "--day", "2013-07-10", "--json"]) == 0
+    stream = simulate("LGA", date(2013, 7, 10), flights=5)
+    said = json.loads(capsys.readouterr().out)
+    assert said["messages"] == len(stream)
+    assert said["departures"] == 5
+    assert set(said["cancelled"]) == stream.truth().cancelled_departures
+    with Mailbox(MailboxConfig(mailbox_url), stream.zone) as mailbox:
+        rows = mailbox.read_after(0, 10_000)
+    assert [row.body for row in rows] == [message.xml for message in stream]
+    for row in rows:
+        assert row.received_at is not None, "RECEIVED_AT is filled"
+        assert before - timedelta(seconds=1) <= row.received_at <= datetime.now(UTC)
+
+
+def test_simulate_says_so_where_the_database_has_another_zone(
+    mailbox_url: str,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MSGX_MAILBOX_URL", mailbox_url)
+    monkeypatch.setenv("MSGX_DATABASE_URL", database_url)
+    assert main(["--flights", "1"]) == 0
+    told = capsys.readouterr()
+    assert "`msgx setting set msgx.airport.timezone America/New_York` first" in told.err
+    assert "messages of JFK on 2013-02-08 are in the mailbox at 127.0.0.1" in told.out
+
+
+def test_simulate_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--flights", "2", "--print"]) == 0
+    assert capsys.readouterr().out.count("</MSG>") == len(simulate(flights=2))
