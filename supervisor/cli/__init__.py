@@ -1,1 +1,1 @@
-"""The `msgx` command."""
+"""The command line ``msgx``; :mod:`supervisor.cli.main` puts it together."""
