@@ -32,8 +32,7 @@ declare
   v_reused bigint[];
 begin
   perform core.require_epoch(p_epoch);
-  if cardinality(p_ids) <> cardinality(coalesce(p_received_at, array_fill(null::timestamptz, array[cardinality(p_ids)])))
-    or 0 >= any (p_ids) or array_position(p_ids, null) is not null then
+  if cardinality(p_ids) <> cardinality(p_received_at) or 0 >= any (p_ids) or array_position(p_ids, null) is not null then
     raise exception using
       errcode = 'invalid_parameter_value',
       message = 'an intake round with ids that are not positive, or with receive times for other rows',

@@ -23,7 +23,7 @@ begin
   perform core.require_epoch(p_epoch);
   select * into strict v_cursor from inbox.inbox_cursor c;
 
-  if p_max < v_cursor.watermark and p_max >= coalesce(v_cursor.seeded_to, 0) then
+  if p_max < v_cursor.watermark then
     perform core.raise_alert(
       'MAILBOX_ID_REUSE',
       format('The mailbox''s ids (%s to %s) end below the watermark %s: its newest rows were cleared, or it gives ids out again, and then new '

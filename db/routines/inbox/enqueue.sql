@@ -17,6 +17,7 @@ as $fn$
 declare
   v_now constant timestamptz := core.now();
   v_watermark bigint;
+  v_new boolean;
 begin
   if p_msg_id is null or p_msg_id <= 0 then
     raise exception using
@@ -24,21 +25,12 @@ begin
       message = format('%s is no id of a mailbox row', coalesce(p_msg_id::text, '(none)')),
       hint = 'Give the id that the mailbox gave the row.';
   end if;
-  select c.watermark into strict v_watermark from inbox.inbox_cursor c;
-  if p_msg_id > v_watermark then
-    insert into inbox.proc_state (msg_id, received_at, enqueued_at, updated_at) values (p_msg_id, p_received_at, v_now, v_now)
-    on conflict (msg_id) do nothing;
-    -- Intake may have passed it meanwhile; it is then in the queue as any other row.
-    return p_msg_id > (select c.watermark from inbox.inbox_cursor c);
-  end if;
-
-  if exists (select from inbox.proc_state m where m.msg_id = p_msg_id) then
-    return false;
-  end if;
-  perform from core.pipeline_lock l where l.name = 'PIPELINE' for update;
   insert into inbox.proc_state (msg_id, received_at, enqueued_at, updated_at) values (p_msg_id, p_received_at, v_now, v_now)
   on conflict (msg_id) do nothing;
-  if found then
+  v_new := found;
+  select c.watermark into strict v_watermark from inbox.inbox_cursor c;
+  if v_new and p_msg_id <= v_watermark then
+    perform from core.pipeline_lock l where l.name = 'PIPELINE' for update;
     update inbox.queue_head q set finished_through = p_msg_id - 1 where q.finished_through >= p_msg_id;
     perform core.raise_alert(
       'MAILBOX_ID_REUSE',
@@ -47,7 +39,7 @@ begin
       p_msg_id,
       'MAILBOX_ID_REUSE:entered ' || p_msg_id);
   end if;
-  return false;
+  return p_msg_id > v_watermark;
 end
 $fn$;
 

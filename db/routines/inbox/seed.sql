@@ -40,8 +40,8 @@ begin
     raise exception using
       errcode = 'MX011',
       message = format('the watermark is %s already%s', v_cursor.watermark,
-        coalesce(format(', seeded by %s at %s', v_cursor.seeded_how, v_cursor.seeded_at), '')),
-      hint = 'Seeding is for a new installation, once. Messages are never left out afterwards by moving the watermark; use msgx skip.';
+        case when v_cursor.seeded_at is null then '' else format(', seeded by %s at %s', v_cursor.seeded_how, v_cursor.seeded_at) end),
+      hint = 'Seeding is for a new installation, once. Messages are never left out afterwards by moving the watermark; use inbox.skip.';
   end if;
   if exists (select from inbox.proc_state) then
     raise exception using
