@@ -221,7 +221,7 @@ class _Deployed:
 # All that an object is: every signature with its body, owner, grants, comment and triggers. Names print qualified
 # because search_path is empty.
 _LIVE_SQL: LiteralString = """
-select n.nspname, p.proname as name, 'function' as kind, pg_catalog.pg_get_userbyid(p.proowner) as owner,
+select n.nspname, p.proname as name,
        pg_catalog.concat_ws(E'\\n', pg_catalog.pg_get_functiondef(p.oid), pg_catalog.pg_get_userbyid(p.proowner),
          (select pg_catalog.string_agg(a::text, ' ' order by a::text) from pg_catalog.unnest(p.proacl) a),
          pg_catalog.obj_description(p.oid, 'pg_proc'),
@@ -232,7 +232,7 @@ select n.nspname, p.proname as name, 'function' as kind, pg_catalog.pg_get_userb
    and not exists (select from pg_catalog.pg_depend d
                     where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
 union all
-select n.nspname, c.relname, 'view', pg_catalog.pg_get_userbyid(c.relowner),
+select n.nspname, c.relname,
        pg_catalog.concat_ws(E'\\n', pg_catalog.pg_get_viewdef(c.oid), pg_catalog.pg_get_userbyid(c.relowner), c.reloptions::text,
          (select pg_catalog.string_agg(a::text, ' ' order by a::text) from pg_catalog.unnest(c.relacl) a),
          (select pg_catalog.string_agg(d.objsubid || d.description, E'\\n' order by d.objsubid)
@@ -241,7 +241,7 @@ select n.nspname, c.relname, 'view', pg_catalog.pg_get_userbyid(c.relowner),
  where n.nspname = any (%(schemas)s) and c.relkind = 'v'
    and not exists (select from pg_catalog.pg_depend d
                     where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
- order by 1, 2, 5
+ order by 1, 2, 3
 """  # noqa: E501  a column of the catalogue a line reads best
 
 
@@ -249,24 +249,20 @@ select n.nspname, c.relname, 'view', pg_catalog.pg_get_userbyid(c.relowner),
 class _Live:
     """An object as the server shows it."""
 
-    kind: str
     digest: str  #: begins with the server's major version, since the server's spelling of a definition may change
     signatures: int
-    owners: frozenset[str]
 
 
 def _live(connection: Connection) -> dict[tuple[str, str], _Live]:
-    definitions: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    definitions: dict[tuple[str, str], list[str]] = {}
     with _empty_search_path(connection):
-        for schema, name, kind, owner, definition in connection.execute(_LIVE_SQL, {"schemas": list(SCHEMAS)}):
-            definitions.setdefault((schema, name), []).append((kind, owner, definition))
+        for schema, name, definition in connection.execute(_LIVE_SQL, {"schemas": list(SCHEMAS)}):
+            definitions.setdefault((schema, name), []).append(definition)
     major = connection.info.server_version // 10000
     return {
         key: _Live(
-            rows[0][0],
-            f"{major}:{_digest(chr(0).join(row[2] for row in rows))}",
+            f"{major}:{_digest(chr(0).join(rows))}",
             len(rows),
-            frozenset(row[1] for row in rows),
         )
         for key, rows in definitions.items()
     }
@@ -327,16 +323,16 @@ def _connect(url: str) -> Connection:
         connection = psycopg.connect(make_conninfo(**cast("Mapping[str, Any]", given)), autocommit=True)
     except psycopg.Error as error:
         raise DeployError(f"The database cannot be reached: {str(error).strip()}") from error
-    version = connection.info.server_version
-    encoding = connection.execute("show server_encoding").fetchone()
-    if version < OLDEST_SERVER * 10000:
+    version = connection.info.server_version // 10000
+    database, encoding = connection.info.dbname, connection.info.parameter_status("server_encoding")
+    if version < OLDEST_SERVER:
         connection.close()
-        raise DeployError(f"This is PostgreSQL {version // 10000}; msgexchange needs {OLDEST_SERVER} or later.")
-    if encoding is None or encoding[0] != "UTF8":
+        raise DeployError(f"This is PostgreSQL {version}; msgexchange needs {OLDEST_SERVER} or later.")
+    if encoding != "UTF8":
         connection.close()
         raise DeployError(
-            f"The encoding of database {connection.info.dbname} is {encoding and encoding[0]}, and messages may hold "
-            "any character: create it with encoding 'UTF8' template template0."
+            f"The encoding of database {database} is {encoding}, and messages may hold any character: create it with "
+            "encoding 'UTF8' template template0."
         )
     return connection
 
@@ -357,7 +353,12 @@ class _Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]  # yoyo ships no
         given["application_name"] = f"msgx db ({socket.gethostname()} {os.getpid()})"
         database = given.pop("dbname", None)
         super().__init__(DatabaseURI("postgresql+psycopg", None, None, None, None, database, given), migration_table)
+        self._url = url
         self.init_database()
+
+    def copy(self) -> _Backend:
+        """Another connection, for migrations that cannot run in a transaction."""
+        return _Backend(self._url, self.migration_table)
 
     def apply_one(self, migration: Any, force: bool = False, mark: bool = True) -> None:
         """One migration with its mark."""
@@ -371,6 +372,17 @@ class _Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]  # yoyo ships no
             self.log_migration(migration, "apply")
             if mark:
                 self.mark_one(migration, log=False)
+
+    def rollback_one(self, migration: Any, force: bool = False) -> None:
+        """One rollback with its mark."""
+        migration.load()
+        if not migration.use_transactions:
+            super().rollback_one(migration, force=force)
+            return
+        with self.transaction():
+            migration.process_steps(self, "rollback", force=force)
+            self.log_migration(migration, "rollback")
+            self.unmark_one(migration, log=False)
 
     def get_log_data(self, migration: Any = None, operation: str = "apply") -> dict[str, Any]:
         """As yoyo's, for users without a name too, and without a DNS query for this host's full name."""
@@ -490,6 +502,7 @@ def _load(connection: Connection, root: Path | None, *, prune: bool) -> tuple[tu
             due = _due(connection, files)
             if not due:
                 break
+            _adopt(connection, due)
             _load_in_passes(connection, due)
             _record(connection, due)
             loaded += [file.qualified for file in due]
@@ -516,6 +529,25 @@ def _due(connection: Connection, files: Sequence[RoutineFile]) -> list[RoutineFi
         or deployed[file.key].digest != file.digest
         or deployed[file.key].live_digest != live[file.key].digest
     ]
+
+
+def _adopt(connection: Connection, due: Sequence[RoutineFile]) -> None:
+    """Give msgx_owner back what somebody else owns now, with the rights of whoever deploys."""
+    commands = connection.execute(
+        """select pg_catalog.format('alter routine %%s owner to msgx_owner', p.oid::pg_catalog.regprocedure)
+             from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+            where n.nspname || '.' || p.proname = any (%(due)s) and pg_catalog.pg_get_userbyid(p.proowner) <> %(owner)s
+           union all
+           select pg_catalog.format('alter view %%s owner to msgx_owner', c.oid::pg_catalog.regclass)
+             from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+            where n.nspname || '.' || c.relname = any (%(due)s) and c.relkind = 'v'
+              and pg_catalog.pg_get_userbyid(c.relowner) <> %(owner)s""",
+        {"due": [file.qualified for file in due], "owner": OWNER},
+    ).fetchall()
+    for (command,) in commands:
+        connection.execute("reset role")
+        _execute(connection, command)
+        connection.execute("set local role msgx_owner")
 
 
 def _load_in_passes(connection: Connection, due: Sequence[RoutineFile]) -> None:
@@ -835,9 +867,6 @@ def _verify_routines(connection: Connection, root: Path | None) -> Iterator[Find
             yield Finding(
                 "UNKNOWN", name, f"{name} was made by hand and is none of msgexchange's: move it to another schema."
             )
-        strangers = sorted(live[key].owners - {OWNER})
-        if strangers and key in files:
-            yield Finding("OWNER", name, f"{name} is owned by {strangers[0]}, not {OWNER}: run `msgx db apply`.")
     yield from _verify_owners(connection)
 
 
@@ -845,7 +874,7 @@ def _verify_owners(connection: Connection) -> Iterator[Finding]:
     rows = connection.execute(
         """select c.oid::pg_catalog.regclass::text, pg_catalog.pg_get_userbyid(c.relowner)
              from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-            where n.nspname = any (%s) and c.relkind in ('r', 'p', 'S', 'v')
+            where n.nspname = any (%s) and c.relkind in ('r', 'p', 'S')
               and pg_catalog.pg_get_userbyid(c.relowner) <> %s order by 1""",
         [list(SCHEMAS), OWNER],
     )
