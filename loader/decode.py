@@ -536,7 +536,8 @@ class _FlightReader:
         elif text:
             self._aside.unknown(f"{kind.tag}/#text", text)
         number = parts.pop(kind.number, None) if kind.number is not None else None
-        if number == 0 or not (parts or text or len(element)):
+        inside = bool(parts or text) or any(child.tag != kind.number for child in element)
+        if number == 0 or not inside:
             return None
         found: Element = {} if number is None else {"source_seq": int(number)}
         for tag, value in parts.items():
