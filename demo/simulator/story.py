@@ -98,17 +98,16 @@ class Teller:
     def _resources(self, flight: Planned) -> Iterator[Tag]:
         """The five sets that only a plan or an ADFT may bring; a code share has only counters of its own."""
         when = self._around(flight.scheduled)
-        if flight.counters:
-            for n, counter in enumerate(flight.counters, start=1):
-                yield tag(
-                    "CKDT",
-                    tag("CHKC", text=counter),
-                    tag("CCLS", text="F" if n == 1 else "Y"),
-                    tag("PCOT", text=when(-180)),
-                    tag("PCCT", text=when(-40)),
-                    tag("CTYP", text="D"),
-                    CKNO=n,
-                )
+        for n, counter in enumerate(flight.counters, start=1):
+            yield tag(
+                "CKDT",
+                tag("CHKC", text=counter),
+                tag("CCLS", text="F" if n == 1 else "Y"),
+                tag("PCOT", text=when(-180)),
+                tag("PCCT", text=when(-40)),
+                tag("CTYP", text="D"),
+                CKNO=n,
+            )
         if flight.main:
             return
         yield tag(
@@ -130,9 +129,8 @@ class Teller:
                 "CLDT", tag("BELT", text=flight.belt), tag("PCOT", text=when(15)), tag("PCCT", text=when(60)), CLNO=1
             )
         if flight.chute:
-            classes = (
-                ("CHCLS", "CHTYP") if flight.flid % 3 else ("CCLS", "CTYP")
-            )  # the XSD's names and the text's: both occur
+            # The specification's schema and its text name these two differently; both occur.
+            classes = ("CHCLS", "CHTYP") if flight.flid % 3 else ("CCLS", "CTYP")
             yield tag(
                 "CHDT",
                 tag("CHUT", text=flight.chute),
@@ -188,13 +186,13 @@ class Teller:
                 yield self._flop(flight, when(120), "MAXP", tag("MAXP"))
                 yield self._flop(flight, when(60), "ESTT", self._time("ESTT", flight.scheduled + timedelta(minutes=90)))
             case _:
-                yield from self._prepared(flight, rng)
+                prepared = self._prepared(flight, rng)
                 if flight.actual is None:
-                    yield from self._cancelled(flight, rng)
+                    yield from self._cancelled(flight, list(prepared), rng)
                 elif flight.arriving:
-                    yield from self._arrives(flight, flight.actual, rng)
+                    yield from (*prepared, *self._arrives(flight, flight.actual, rng))
                 else:
-                    yield from self._departs(flight, flight.actual, rng)
+                    yield from (*prepared, *self._departs(flight, flight.actual, rng))
 
     def _prepared(self, flight: Planned, rng: Random) -> Iterator[Step]:
         """What is settled in the hours before: agents, aircraft, seats, stand, turnaround."""
@@ -226,7 +224,7 @@ class Teller:
             other = flight.partner
             link = (tag("TAOP", text=other.carrier), tag("TAFL", text=other.number), tag("TAID", text=other.flid))
             yield self._flop(flight, when(240), "TAOP", *link)
-            if other.cancelled or flight.cancelled:  # one empty tag is enough to undo the link
+            if other.cancelled:  # one empty tag is enough to undo the link
                 yield self._flop(flight, when(30), "TAOP", tag("TAOP"))
 
     def _departs(self, flight: Planned, off: datetime, rng: Random) -> Iterator[Step]:
@@ -270,9 +268,8 @@ class Teller:
         last = off - timedelta(minutes=rng.randint(35, 50))
         for n in range(1, rounds + 1):
             at = first + (last - first) * ((n - 1) / max(1, rounds - 1))
-            known = (
-                off if n == rounds else max(flight.scheduled + flight.delay * (n / rounds) ** 1.3, at + 20 * _MINUTE)
-            )
+            guess = max(flight.scheduled + flight.delay * (n / rounds) ** 1.3, at + 20 * _MINUTE)
+            known = off if n == rounds else guess
             yield self._flop(flight, self._not_before_start(at), "ESTT", self._time("ESTT", known))
         if minutes >= 15:
             yield self._flop(flight, self._not_before_start(first + 2 * _MINUTE), "REMC", tag("REMC", text="DELAYED"))
@@ -288,9 +285,12 @@ class Teller:
             if code == "81":  # the flow manager's slot: a scalar that the site declares, not the specification
                 yield self._flop(flight, self._at(off, -50), "CTOT", self._time("CTOT", off + 12 * _MINUTE))
 
-    def _cancelled(self, flight: Planned, rng: Random) -> Iterator[Step]:
+    def _cancelled(self, flight: Planned, prepared: Iterable[Step], rng: Random) -> Iterator[Step]:
         """First it is late, then it is not going. Some cancellations are taken back, and made again."""
         called_off = flight.scheduled - timedelta(minutes=rng.randint(-60, 170))
+        yield from (step for step in prepared if step.at < called_off)
+        if flight.partner:
+            yield self._flop(flight, self._not_before_start(called_off + 5 * _MINUTE), "TAOP", tag("TAOP"))
         guess = flight.scheduled
         for n in range(rng.randint(1, 3)):
             guess += timedelta(minutes=rng.randrange(20, 80, 5))
