@@ -49,7 +49,6 @@ from loader.mailbox import Mailbox, MailboxConfig, MailboxError
 from supervisor import deploy
 from supervisor.config import Kafka
 from supervisor.errors import MsgxError
-from supervisor.relay import ensure_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -229,14 +228,14 @@ class _Demo:
         with self._step("Servers"):
             servers = self._start_servers()
         database = self._stack.enter_context(psycopg.connect(servers.postgres.url, autocommit=True, connect_timeout=10))
-        with self._step("Schema, topics, mailbox"):
+        with self._step("Schema and mailbox"):
             login = self._prepare(servers, database)
         environment = {
             "MSGX_DATABASE_URL": login,
             "MSGX_MAILBOX_URL": servers.mailbox.url,
             "MSGX_KAFKA_BOOTSTRAP": servers.broker.bootstrap,
         }
-        with self._step("Supervisor"):
+        with self._step("Supervisor, which makes the topics"):
             supervisor = SupervisorProcess(
                 self._place / "supervisor", {**environment, "MSGX_LOG__FORMAT": "json"}, servers.postgres.url
             )
@@ -275,7 +274,7 @@ class _Demo:
         return servers
 
     def _prepare(self, servers: _Servers, database: psycopg.Connection[Any]) -> str:
-        """Schema, settings, a login for the supervisor, the mailbox's tables, the topics; gives the login's URL."""
+        """Schema, settings, a login for the supervisor, the mailbox's tables; gives the login's URL."""
         deploy.apply(servers.postgres.url)
         database.execute("select core.setting_set('msgx.airport.timezone', %s)", [str(self._stream.zone)])
         password = secrets.token_urlsafe(18)
@@ -290,8 +289,6 @@ class _Demo:
                 while cursor.nextset():
                     pass
         self._kafka = Kafka(bootstrap=servers.broker.bootstrap)
-        ensure_topic(self._kafka, self._kafka.topic_msg, compacted=False)
-        ensure_topic(self._kafka, self._kafka.topic_schd, compacted=True)
         address = urlsplit(servers.postgres.url)
         return address._replace(netloc=f"msgx_demo:{password}@{address.hostname}:{address.port}").geturl()
 

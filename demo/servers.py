@@ -637,7 +637,7 @@ class MariaDBServer(Server):
                 str(shutil.which("mariadb-install-db")),
                 "--no-defaults",
                 *(["--user=root"] if os.geteuid() == 0 else []),
-                f"--datadir={base}",
+                "--datadir=./base",  # the script does not quote it
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
             ],
