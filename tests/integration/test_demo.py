@@ -65,7 +65,7 @@ def test_a_small_day(tmp_path: Path) -> None:
     assert f"{len(real.cancelled_departures)} of 40 departures of JFK on 2013-02-08 are cancelled" in said
     for sentence in (
         "messages ended as they must",
-        "cancelled code shares are those of cancelled flights",
+        "code shares of cancelled flights are cancelled",
         "have their actual time of departure",
         "events are SENT",
         "in order for every flight",
