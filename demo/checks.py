@@ -50,7 +50,8 @@ class Summary:
     """Numbers for people. Latencies in seconds, from the mailbox row to the broker's confirmation of its notice."""
 
     outcomes: dict[str, int]
-    flights: dict[str, int]
+    flights: dict[str, dict[str, int]]
+    """Departures, code shares and arriving legs: how many of each ended how."""
     events: dict[str, int]
     records: dict[str, int]
     latency: dict[str, float]
@@ -310,15 +311,7 @@ def summarise(connection: psycopg.Connection[Any], topics: dict[str, Topic]) -> 
     )
     return Summary(
         outcomes=_counts(_rows(connection, "select state, count(*) from inbox.proc_state group by 1 order by 1")),
-        flights=_counts(
-            _rows(
-                connection,
-                """select case when state = 'DELETED' then 'withdrawn' when cncl is not null then 'cancelled'
-                               when actt is not null then case mvin when 'A' then 'arrived' else 'departed' end
-                               else 'planned' end, count(*)
-                   from flight.flight_schd group by 1 order by 1""",
-            )
-        ),
+        flights=_flights(connection),
         events=_counts(_rows(connection, "select target, count(*) from outbox.msg_event group by 1 order by 1")),
         records={name: len(topic.records) for name, topic in topics.items()},
         latency=dict(zip(("50 %", "90 %", "99 %", "worst"), percentiles or (), strict=False)),
@@ -329,3 +322,19 @@ def summarise(connection: psycopg.Connection[Any], topics: dict[str, Topic]) -> 
 
 def _counts(rows: Sequence[tuple[str, int]]) -> dict[str, int]:
     return dict(rows)
+
+
+def _flights(connection: psycopg.Connection[Any]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {"Departures": {}, "Code shares": {}, "Arriving legs": {}}
+    for kind, ending, count in _rows(
+        connection,
+        """select case when mvin = 'A' then 'Arriving legs' when maid is not null then 'Code shares'
+                       else 'Departures' end,
+                  case when state = 'DELETED' then 'withdrawn' when cncl is not null then 'cancelled'
+                       when actt is not null then case mvin when 'A' then 'arrived' else 'departed' end
+                       else 'planned' end as ending,
+                  count(*)
+           from flight.flight_schd group by 1, 2 order by 2""",
+    ):
+        found[kind][ending] = count
+    return found

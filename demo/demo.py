@@ -358,12 +358,13 @@ class _Demo:
         table.add_column(style="bold")
         table.add_column(overflow="fold")
         table.add_row("Messages", _counted(summary.outcomes))
-        table.add_row("Flights", _counted(summary.flights))
+        for kind, endings in summary.flights.items():
+            table.add_row(kind, _counted(endings) or "none")
         table.add_row("Events", _counted(summary.events))
         table.add_row("Records", _counted(summary.records))
         table.add_row("Alerts", _counted(summary.alerts) or "none")
         latency = " · ".join(f"{share} {_duration(value)}" for share, value in summary.latency.items())
-        table.add_row("Latency", f"{latency} (mailbox row to the broker's confirmation)")
+        table.add_row("Mailbox to broker", latency)
         pace = f"at {self._stream.speed:,.0f} times real time" if self._stream.speed else "written all at once"
         table.add_row("Throughput", f"{summary.per_second:,.0f} messages/s; the day took {took:.1f} s, {pace}")
         self._console.print()

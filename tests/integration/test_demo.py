@@ -74,7 +74,7 @@ def test_a_small_day(tmp_path: Path) -> None:
         "What to try next",
     ):
         assert sentence in said
-    assert re.search(r"Latency +50 % .* · 90 % .* · 99 % .* · worst ", said)
+    assert re.search(r"Mailbox to broker +50 % .* · 90 % .* · 99 % .* · worst ", said)
     until_gone(tmp_path, 5)
 
 
