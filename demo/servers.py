@@ -187,6 +187,20 @@ def _alive(pid: int) -> bool:
         return False
 
 
+def _listens(pid: int, port: int) -> bool:
+    """Whether this very process listens on the port: another program's server may answer there as well."""
+    sockets = set()
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+            sockets.add(f"socket:[{fields[9]}]")
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if str(descriptor.readlink()) in sockets:
+                return True
+    return False
+
+
 def _signal(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
@@ -408,6 +422,8 @@ class Server(ABC):
                 self._forget()
                 raise ServerError(f"The {self.title} ended while it started (exit code {code}).\n{self._log_end()}")
             try:
+                if not _listens(self.pid, self.port):
+                    raise ConnectionRefusedError("it does not listen yet")
                 self._ask()
             except Exception as error:  # each client has its own exceptions, and all mean "not yet"
                 if time.monotonic() > deadline:
