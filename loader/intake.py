@@ -56,8 +56,8 @@ class IntakeResult:
     Attributes:
         watermark: W before the round.
         fetched: rows read from the mailbox.
-        admitted: ids that `inbox.advance` let in, now staged.
-        refused: of these, how many have a verdict.
+        admitted: ids that `inbox.advance` let in.
+        refused: how many of them are staged with a verdict.
         more: the batch was full and something was admitted, so another round at once will find work.
     """
 
@@ -140,13 +140,15 @@ def round(mailbox: Mailbox, connection: psycopg.Connection[Any], epoch: int) -> 
             [row.id for row in rows],
             [row.received_at for row in rows],
         )
-        stage(connection, [(id_, decoded[id_]) for id_ in admitted])
-    _log_verdicts([(id_, decoded[id_]) for id_ in admitted])
+        # A late commit may have brought, by the HTTP entry, a row that our SELECT did not see: it is restaged.
+        staged = [(id_, decoded[id_]) for id_ in admitted if id_ in decoded]
+        stage(connection, staged)
+    _log_verdicts(staged)
     return IntakeResult(
         watermark=settings.watermark,
         fetched=len(rows),
         admitted=tuple(admitted),
-        refused=sum(decoded[id_].verdict is not None for id_ in admitted),
+        refused=sum(content.verdict is not None for _, content in staged),
         more=len(rows) >= settings.claim_batch and bool(admitted),
     )
 

@@ -43,6 +43,10 @@ _SERVER_GOES: Final = frozenset({1053, 1152, 1158, 1159, 1160, 1161, 1927})
 """Errors with which the server itself ends a connection; the client's own are below 1000, or 2000 to 2999."""
 
 
+_BODY_AT_FAULT: Final = frozenset({1153, 1366, 1406, 3854, 3988})
+"""Errors with which the server refuses what we insert: too large a packet, characters that its column cannot hold."""
+
+
 class MailboxError(Exception):
     """The mailbox did not do what was asked; the text is a sentence for the operator.
 
@@ -66,7 +70,7 @@ class MailboxUnavailable(MailboxError):  # noqa: N818 - the name says what happe
 
 
 class BodyRefused(MailboxError):  # noqa: N818
-    """A body cannot be put into the mailbox: too large, or not text in the encoding it declares. The sender's fault."""
+    """A body cannot be put into the mailbox: too large, not text in the encoding it declares, or beyond its column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +372,7 @@ class Mailbox:
         """Put one body into the mailbox, received now; gives its id.
 
         Raises:
-            BodyRefused: too large, or not text in the encoding it declares. Nothing was written.
+            BodyRefused: too large, not text in the encoding it declares, or beyond its column. Nothing was written.
             MailboxUnavailable: it is not known whether it was written.
         """
         query, arguments = self._insert([body])
@@ -377,17 +381,25 @@ class Mailbox:
             cursor.execute(query, arguments[0])
             return int(cursor.lastrowid)
 
-        return self._run("written to", insert)
+        return self._write_bodies(insert)
 
     def send_many(self, bodies: Iterable[str | bytes]) -> int:
         """Put many bodies into the mailbox, in this order, in as few statements as may be; gives their number.
 
-        Raises: as `send`. If the mailbox fails halfway, the first part is in it.
+        Raises: as `send`. If the server fails halfway, the first part is in it.
         """
         query, arguments = self._insert(bodies)
         if arguments:
-            self._run("written to", lambda cursor: cursor.executemany(query, arguments))
+            self._write_bodies(lambda cursor: cursor.executemany(query, arguments))
         return len(arguments)
+
+    def _write_bodies(self, action: Callable[[Any], Result]) -> Result:
+        try:
+            return self._run("written to", action)
+        except MailboxUnavailable as error:
+            if error.code in _BODY_AT_FAULT:
+                raise BodyRefused(str(error), error.code) from error
+            raise
 
     def _insert(self, bodies: Iterable[str | bytes]) -> tuple[str, list[tuple[str | bytes, datetime]]]:
         now = self._now()
@@ -403,10 +415,10 @@ class Mailbox:
         limit = self.config.max_body_bytes
         if len(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")) > limit:
             raise BodyRefused(f"the body is larger than {limit} bytes")
-        if isinstance(body, bytes) == self._takes_bytes():
-            return body
         try:
-            return text_of(body) if isinstance(body, bytes) else without_declaration(body).encode("utf-8")
+            if not self._takes_bytes():
+                return text_of(body)
+            return body if isinstance(body, bytes) else without_declaration(body).encode("utf-8")
         except (MalformedXmlError, UnknownEncodingError, UnicodeError) as error:
             raise BodyRefused(f"the body cannot be put into the mailbox: {error}") from None
 
