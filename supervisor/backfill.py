@@ -1,7 +1,8 @@
 """Writes the processed marker into the mailbox for every finished message (implementation.md 6).
 
-What is owed, with which marker, and when to give up is decided in SQL. Here: claim (committed before the mailbox is touched),
-mark, settle. If we are lost in between, the claim is repeated and finds the marker there: that is success too.
+What is owed, with which marker, and when to give up is decided in SQL. Here: claim (committed before the mailbox is
+touched), mark, settle. If we are lost in between, the claim is repeated and finds the marker there: that is success
+too.
 """
 
 from __future__ import annotations

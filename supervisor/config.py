@@ -1,10 +1,12 @@
 """What only the process needs: addresses, intervals, topics, time-outs (design section 3).
 
-``msgx.toml`` (or the file that ``MSGX_CONFIG`` names) is read first; the environment overrides it. The key ``topic_msg`` of
-section ``[kafka]`` is ``MSGX_KAFKA__TOPIC_MSG``; three addresses have a short name as well: ``MSGX_DATABASE_URL``,
-``MSGX_MAILBOX_URL``, ``MSGX_KAFKA_BOOTSTRAP``. What decides a result is not here, but in ``core.setting`` (``msgx setting``).
+``msgx.toml`` (or the file that ``MSGX_CONFIG`` names) is read first; the environment overrides it. The key
+``topic_msg`` of section ``[kafka]`` is ``MSGX_KAFKA__TOPIC_MSG``; three addresses have a short name as well:
+``MSGX_DATABASE_URL``, ``MSGX_MAILBOX_URL``, ``MSGX_KAFKA_BOOTSTRAP``. What decides a result is not here, but in
+``core.setting`` (``msgx setting``).
 
-All durations are seconds. Every wrong key or value is a :class:`ConfigError`, a sentence that names it and where it stands.
+All durations are seconds. Every wrong key or value is a :class:`ConfigError`, a sentence that names it and where it
+stands.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import os
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -80,8 +83,8 @@ class Mailbox(_Section):
 
     def for_loader(self, max_body_bytes: int | None = None) -> MailboxConfig:
         """The same for :mod:`loader.mailbox`, which checks address and names."""
-        bound = {} if max_body_bytes is None else {"max_body_bytes": max_body_bytes}
-        return MailboxConfig(**self.model_dump(), **bound)
+        config = MailboxConfig(**self.model_dump())
+        return config if max_body_bytes is None else replace(config, max_body_bytes=max_body_bytes)
 
 
 class Kafka(_Section):

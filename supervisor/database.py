@@ -1,8 +1,8 @@
 """Our PostgreSQL: how we connect, and one thin function for each routine that the supervisor or an operator calls.
 
 The routines decide; these functions carry arguments there and typed rows back. None of them opens a transaction: the
-connections are in autocommit, so that each call is one transaction of its own unless the caller says otherwise, and none
-of them is shared between threads.
+connections are in autocommit, so that each call is one transaction of its own unless the caller says otherwise, and
+none of them is shared between threads.
 """
 
 from __future__ import annotations
@@ -257,8 +257,11 @@ class Event:
     value: str | None
 
 
-def outbox_claim(connection: Connection, epoch: int, target: str, limit: int) -> list[Event]:
-    """Take due events, at most one of a flight, with a write that is committed before anything is told."""
+def outbox_claim(connection: Connection, epoch: int, target: str, limit: int | None = None) -> list[Event]:
+    """Take due events, at most one of a flight, with a write that is committed before anything is told.
+
+    Without a limit the database's own setting holds (``msgx.pipeline.event-batch``, ``msgx.schd.flush-limit``).
+    """
     return [
         Event(*found)
         for found in rows(
@@ -401,7 +404,7 @@ class Filter:
 
 
 def replay(connection: Connection, chosen: Filter, *, dry_run: bool) -> list[dict[str, Any]]:
-    """Send messages through again (implementation.md 9.1); each row tells which later messages of its flights already ran."""
+    """Send messages through again (implementation.md 9.1), and tell which later ones of their flights already ran."""
     return dictionaries(
         connection,
         "select msg_id, state, error_class, later_messages"
@@ -420,6 +423,18 @@ def open_plan(connection: Connection, day: date, sender: str | None) -> int:
     """Note that we ask for the plan of a day; gives the request's id."""
     request: int = value(connection, "select request.open_plan(%s, %s)", day, sender)
     return request
+
+
+def prune_events(connection: Connection, epoch: int, limit: int) -> int:
+    """Delete at most ``limit`` SENT events of each target that are past their retention."""
+    pruned: int = value(connection, "select outbox.prune(%s, %s)", epoch, limit)
+    return pruned
+
+
+def skip(connection: Connection, ids: Sequence[int], reason: str) -> int:
+    """End unfinished messages as SKIPPED, by an operator's word (implementation.md 5.4)."""
+    skipped: int = value(connection, "select inbox.skip(%s::bigint[], %s)", list(ids), storable(reason))
+    return skipped
 
 
 def expire_requests(connection: Connection, epoch: int) -> int:
@@ -447,7 +462,7 @@ def audit_mailbox(connection: Connection, epoch: int, bounds: tuple[int, int], l
 
 
 def enqueue(connection: Connection, message_id: int) -> bool:
-    """Register a mailbox row without the watermark (implementation.md 4.4); true if it has to wait for the watermark."""
+    """Register a mailbox row ahead of intake (implementation.md 4.4); true if it has to wait for the watermark."""
     beyond: bool = value(connection, "select inbox.enqueue(%s, null)", message_id)
     return beyond
 

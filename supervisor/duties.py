@@ -1,12 +1,13 @@
 """The duties of a leader, and what runs them.
 
-A duty is one piece of work with one thread and connections of its own, so that a hung one takes nothing from the others.
-APScheduler starts it: on its interval (the safety net), and at once when another duty *nudges* it, since work wakes work: intake → pump
-→ relay and backfill. A duty drains what is due, yields after its budget and goes on where more is left.
+A duty is one piece of work with one thread and connections of its own, so that a hung one takes nothing from the
+others. APScheduler starts it: on its interval (the safety net), and at once when another duty *nudges* it, since work
+wakes work: intake → pump → relay and backfill. A duty drains what is due, yields after its budget and goes on where
+more is left.
 
-Nothing that a duty raises ends it: it is told as one sentence, and the duty is tried again, later each time (up to 30 s). A
-run that lasts longer than its limit cannot be ended from outside; it is *hung* from then on, in status, in ``/readyz`` and in
-the log, until it comes back.
+Nothing that a duty raises ends it: it is told as one sentence, and the duty is tried again, later each time (up to 30
+s). A run that lasts longer than its limit cannot be ended from outside; it is *hung* from then on, in status, in
+``/readyz`` and in the log, until it comes back.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from supervisor.lease import LeaseKeeper
 
 RESTAGE_BATCH = 200  # bodies fetched by id in one go
+PRUNE_BATCH = 5000  # events deleted in one call
 AUDITED_HOLES = 100  # the latest holes that are looked into again
 MAX_RETRY_DELAY = 30.0  # seconds
 REPORT_EVERY = 5.0  # seconds between two reports of the same good news
@@ -237,18 +239,16 @@ class RelayDuty(Duty):
     def __init__(self, settings: Settings, target: str, stopping: threading.Event, holds: Callable[[], bool]) -> None:
         super().__init__("relay-schd" if target == SCHD else "relay-msg", settings)
         self.relay = Relay(settings.kafka, target, stopping=stopping, may_tell=holds)
-        self._limit_of = "schd_flush_limit" if target == SCHD else "pipeline_event_batch"
 
     def run(self, work: Work) -> Outcome:
         """Claim after claim until one is empty; after a sign of trouble with the broker, the next run."""
         done = 0
-        limit = int(database.setting(self.session.connection, self._limit_of))
         while work.has_time:
-            told = self.relay.run_once(self.session.connection, work.epoch, limit)
+            told = self.relay.run_once(self.session.connection, work.epoch)
             done += told.sent + told.failed
             if told.trouble and work.goes_on:
                 raise Trouble(
-                    f"Kafka does not take all records for {self.relay.topic} ({told.released} given back): {told.trouble}"
+                    f"Kafka does not take all of {self.relay.topic} ({told.released} events given back): {told.trouble}"
                 )
             if not told.claimed:
                 return Outcome(done)
@@ -261,20 +261,21 @@ class RelayDuty(Duty):
 
 
 class Housekeeping(MailboxDuty):
-    """Clears what is past its time, and looks for what should not be; each task alone, so that one cannot stop another."""
+    """Clears what is past its time, looks for what should not be; each task alone, so that none stops another."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__("housekeeping", settings)
+        self.mailbox_max: int | None = None  #: at the last look, for the watermark's lag
 
     def run(self, work: Work) -> Outcome:
         """Every task once."""
         done = 0
         failed: list[BaseException] = []
-        for task in (self._expire_requests, self._audit_mailbox):
+        for task in (self._prune_events, self._expire_requests, self._audit_mailbox):
             if not work.goes_on:
                 break
             try:
-                done += task(work.epoch)
+                done += task(work)
             except StaleEpoch:
                 raise
             except (MsgxError, MailboxError, psycopg.Error) as error:
@@ -283,22 +284,33 @@ class Housekeeping(MailboxDuty):
             raise Trouble("; ".join(one_line(error) for error in failed))
         return Outcome(done)
 
-    def _expire_requests(self, epoch: int) -> int:
-        return database.expire_requests(self.session.connection, epoch)
+    def _prune_events(self, work: Work) -> int:
+        """In short calls, so that no lock lasts."""
+        done = 0
+        while work.has_time:
+            pruned = database.prune_events(self.session.connection, work.epoch, PRUNE_BATCH)
+            done += pruned
+            if not pruned:
+                break
+        return done
 
-    def _audit_mailbox(self, epoch: int) -> int:
+    def _expire_requests(self, work: Work) -> int:
+        return database.expire_requests(self.session.connection, work.epoch)
+
+    def _audit_mailbox(self, work: Work) -> int:
         """Where a hole was passed over, a row may have come after all; and the mailbox's ids may have begun anew."""
         connection = self.session.connection
         bounds = self.mailbox.bounds()
         if bounds is None:
             return 0
+        self.mailbox_max = bounds[1]
         late = [
             row.id
             for first, last in database.recent_holes(connection, AUDITED_HOLES)
             for row in self.mailbox.read_after(first - 1, 1)
             if row.id <= last
         ]
-        return database.audit_mailbox(connection, epoch, bounds, late)
+        return database.audit_mailbox(connection, work.epoch, bounds, late)
 
 
 def relay_duties(settings: Settings, stopping: threading.Event, holds: Callable[[], bool]) -> list[Duty]:
@@ -349,6 +361,7 @@ class Runner:
         self._last: Outcome = Outcome()
         self._reported: tuple[bool, float] = (False, float("-inf"))
         self._hung_told = False
+        self._longest_delay = duty.interval if isinstance(duty, LeaseDuty) else MAX_RETRY_DELAY
         self.completed = 0  #: runs that succeeded while leading
 
     def execute(self) -> None:
@@ -399,7 +412,7 @@ class Runner:
         foreseen = isinstance(error, Trouble | MsgxError | MailboxError | psycopg.OperationalError)
         with self._lock:
             self._failures += 1
-            delay = min(board.retry_delay * 2 ** min(self._failures - 1, 10), MAX_RETRY_DELAY)
+            delay = min(board.retry_delay * 2 ** min(self._failures - 1, 10), self._longest_delay)
             self._not_before = board.clock() + delay
             new = sentence != self._trouble
             self._trouble = sentence
@@ -508,9 +521,15 @@ class Runner:
 
 
 class LeaseDuty(Duty):
-    """Keeps the lease; the one duty that also runs while standing by."""
+    """Keeps the lease; the one duty that also runs while standing by.
 
-    def __init__(self, settings: Settings, keeper: LeaseKeeper) -> None:
+    Args:
+        settings: Time to live and interval.
+        keeper: Does it.
+        hung: The duties that have exceeded their limit.
+    """
+
+    def __init__(self, settings: Settings, keeper: LeaseKeeper, hung: Callable[[], list[Health]] = list) -> None:
         super(Duty, self).__init__()
         self.name = "lease"
         self.interval = min(settings.supervisor.standby_interval, settings.supervisor.lease_ttl / 4)
@@ -518,10 +537,15 @@ class LeaseDuty(Duty):
         self.session = keeper.session
         self.log = logger(duty="lease")
         self._keeper = keeper
+        self._hung = hung
 
     def run(self, work: Work) -> Outcome:  # noqa: ARG002  it needs no epoch
-        """One step of the keeper."""
+        """One step of the keeper; and a word in ``core.duty`` for duties that cannot speak for themselves."""
         self._keeper.keep()
+        epoch = self._keeper.epoch
+        for one in self._hung() if epoch is not None else ():
+            says = f"has been running for {one.running_for or 0:.0f} s, longer than its limit of {one.limit:.0f} s"
+            database.duty_report(self.session.connection, epoch or 0, one.name, False, says)
         return Outcome(detail="leading" if self._keeper.epoch else "standing by")
 
 
@@ -634,9 +658,18 @@ class Board:
         """The runner of a duty."""
         return self._runners[name]
 
+    def mailbox_max(self) -> int | None:
+        """The greatest id that the mailbox had when housekeeping last looked."""
+        duty = self._runners["housekeeping"].duty if "housekeeping" in self._runners else None
+        return duty.mailbox_max if isinstance(duty, Housekeeping) else None
+
     def health(self) -> list[Health]:
         """How all duties are."""
         return [runner.health() for runner in self._runners.values()]
+
+    def hung(self) -> list[Health]:
+        """Those that have exceeded their limit, but for the lease's own."""
+        return [one for one in self.health() if one.hung and one.name != "lease"]
 
     def stop(self, timeout: float) -> list[str]:
         """No new run; wait for those that go on, end what blocks them, and name those that would not end.
@@ -648,8 +681,8 @@ class Board:
         end = self.clock() + timeout
         self._scheduler.shutdown(wait=False)
         self._wait(end - min(3.0, timeout / 3))
-        for runner in self._busy():
-            runner.duty.interrupt()
+        for runner in self._busy():  # each in a thread: a server that is gone answers none of them
+            threading.Thread(target=runner.duty.interrupt, daemon=True, name=f"cancel-{runner.duty.name}").start()
         self._wait(end)
         busy = self._busy()
         for runner in self._runners.values():

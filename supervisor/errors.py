@@ -149,7 +149,7 @@ def lost(error: psycopg.Error) -> bool:
     state = error.sqlstate
     if state is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return state.startswith("08") or state in {"57P01", "57P02", "57P03", "57P05", "53300"} or state.startswith("28")
+    return state.startswith(("08", "28")) or state in {"57P01", "57P02", "57P03", "57P05", "53300"}
 
 
 def one_line(error: BaseException) -> str:

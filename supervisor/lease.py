@@ -1,9 +1,9 @@
 """Leadership: one supervisor works, the others stand by (design section 9).
 
-The database's clock judges the lease, and every routine that writes checks the epoch, so nothing wrong can be *written* by
-a deposed leader. What is told to Kafka and the mailbox is not in the database, so a leader also judges itself, on its own
-monotonic clock and from the moment *before* it asked: when that runs out it holds its tongue, whether or not it
-could hear why.
+The database's clock judges the lease, and every routine that writes checks the epoch, so nothing wrong can be
+*written* by a deposed leader. What is told to Kafka and the mailbox is not in the database, so a leader also judges
+itself, on its own monotonic clock and from the moment *before* it asked: when that runs out it holds its tongue,
+whether or not it could hear why.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class LeaseKeeper:
         """One step: stand by, become leader, renew, or notice that it is over.
 
         Raises:
-            DatabaseUnreachable, psycopg.Error: the database could not be asked; an epoch we have lasts until it runs out.
+            DatabaseUnreachable, psycopg.Error: the database could not be asked; an epoch we have lasts until it runs
+            out.
         """
         if self._released:
             return

@@ -1,7 +1,7 @@
 """Structured logs on standard error: JSON lines for machines, short lines for a terminal.
 
-An event is one clear sentence; ids stand beside it as fields (``message_id``, ``flid``, ``event_id``, ``duty``). A fault that
-repeats is told once in a while, with how often it was met meanwhile.
+An event is one clear sentence; ids stand beside it as fields (``message_id``, ``flid``, ``event_id``, ``duty``). A
+fault that repeats is told once in a while, with how often it was met meanwhile.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
-"""Tells Kafka what the outbox holds: claim, produce, wait for every report, settle (implementation.md 8, design section 8).
+"""Tells Kafka what the outbox holds: claim, produce, wait for every report, settle (implementation.md 8).
 
-What may be told next, and in which order, is the database's decision: a claim gives at most one event of a flight, and the
-next one of that flight is not given before this one is settled, so that nothing here can reorder a flight.
+What may be told next, and in which order, is the database's decision: a claim gives at most one event of a flight,
+and the next one of that flight is not given before this one is settled, so that nothing here can reorder a flight.
 
 How each trouble ends:
 
-============================================  ============================================================================
-the broker's report says it has the record    settled: SENT
-the record is too large (from ``produce`` or  DEAD at once, with its size in the reason. A broker judges whole batches, so
-from a report)                                that a report is believed only of a record that travelled alone
-the broker refuses this record otherwise      a try is counted, the event's own back-off
-no report in time, no connection, no leader,  given back uncounted; the duty itself backs off
-not authorised, unknown topic …
-the client library's queue is full            polled until there is room, or given back at the deadline
-a fatal error of the idempotent producer      confirmed ones are settled, the others given back, and the next round has a new
-                                              producer
-============================================  ============================================================================
+- The broker's report says that it has the record: settled, SENT.
+- The record is too large, by ``produce`` or by a report: DEAD at once, with its size in the reason. A broker judges
+  whole batches, so that a report is believed only of a record that travelled alone.
+- The broker refuses this record otherwise: a try is counted, and the event has its own back-off.
+- No report in time, no connection, no leader, not authorised, an unknown topic: not the event's fault. It is given back
+  uncounted, and the duty itself backs off.
+- The client library's queue is full: polled until there is room, or given back at the deadline.
+- A fatal error of the idempotent producer: what is confirmed is settled, the rest is given back, and the next round has
+  a new producer.
 
 Delivery callbacks only append to a list: no database, no ``poll``, no ``flush`` is reachable from them.
 """
@@ -29,8 +27,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it exports what it imports
 
 from supervisor import database
 from supervisor.errors import BrokerUnreachable
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
 
 Header = tuple[str, bytes]
 
-# The broker looked at this record and does not want it. Everything that is in neither list counts as the record's fault too,
-# so that it has an end; see _is_broker_wide.
+# The broker looked at this record and does not want it. Everything that is in neither list counts as the record's
+# fault too, so that it has an end; see _is_broker_wide.
 TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 BROKER_WIDE = frozenset(
     {
@@ -172,13 +171,13 @@ class Relay:
         self._log = logger(duty=f"relay {target}", topic=self.topic)
         self._limiter = Limiter()
 
-    def run_once(self, connection: Connection, epoch: int, limit: int) -> Round:
+    def run_once(self, connection: Connection, epoch: int, limit: int | None = None) -> Round:
         """Claim once and see every event of the claim to its end.
 
         Args:
             connection: In autocommit, so that the claim is committed before anything is told.
             epoch: Our leadership.
-            limit: Most events of this claim.
+            limit: Most events of this claim; None = as ``core.setting`` says.
 
         Raises:
             StaleEpoch, DatabaseUnreachable, psycopg.Error: the claim or the settling failed. What was sent meanwhile is
@@ -197,9 +196,10 @@ class Relay:
             self._await(producer, delivery, deadline)
             for place in delivery.too_large_in_batch:
                 self._alone(producer, delivery, place, deadline)
-            self._give_up_waiting(producer, delivery)
+            self._give_up_waiting(delivery)
         finally:
-            # Also after an error of the client library: what was confirmed is settled, the rest is not left in our hand.
+            # Also after an error of the client library: what was confirmed is settled, the rest is not left in our
+            # hand.
             self._settle(connection, epoch, delivery, result)
         return result
 
@@ -290,7 +290,7 @@ class Relay:
             producer.flush(0.2)
             self._collect(delivery, alone=True)
 
-    def _give_up_waiting(self, producer: Producer, delivery: _Delivery) -> None:
+    def _give_up_waiting(self, delivery: _Delivery) -> None:
         if not delivery.waiting:
             if self._fatal():
                 self._drop()
@@ -386,7 +386,7 @@ class Relay:
         try:
             database.outbox_settle(connection, epoch, self._target, confirmed)
             result.sent += len(confirmed)
-        except database.psycopg.DatabaseError as error:
+        except psycopg.DatabaseError as error:
             if connection.closed or len(confirmed) == 1:
                 raise
             first_error = error
@@ -396,7 +396,7 @@ class Relay:
             try:
                 database.outbox_settle(connection, epoch, self._target, [event])
                 result.sent += 1
-            except database.psycopg.DatabaseError as error:
+            except psycopg.DatabaseError as error:
                 if connection.closed:
                     raise
                 self._log.warning(
@@ -449,7 +449,7 @@ def client_configuration(settings: Kafka) -> dict[str, Any]:
 
 def producer_configuration(settings: Kafka, on_error: Callable[[KafkaError], None], client_id: str) -> dict[str, Any]:
     """The producer's settings: idempotent, acknowledged by all, Java's partitioner, and bounded in every respect."""
-    own = {
+    own: dict[str, Any] = {
         "client.id": client_id.replace(":", "-"),
         "linger.ms": 5,
         "compression.type": "lz4",

@@ -113,7 +113,7 @@ def _rests(found: Any, marks: int) -> Iterator[Rest]:
             )
         elif found.head > found.watermark:
             yield Rest(
-                f"{many} unfinished; the first, {found.head}, waits for the watermark, which stands at {found.watermark}.",
+                f"{many} unfinished; the first, {found.head}, waits for the watermark, now {found.watermark}.",
                 found.hole_ends,
             )
         else:
@@ -145,11 +145,13 @@ select
   (select to_jsonb(h) from (
      select m.msg_id, m.state, m.error_class, m.last_error, m.attempts, m.next_attempt_at
      from inbox.proc_state m where m.state in ('PENDING', 'FAILED') order by m.msg_id limit 1) h) as head,
-  (select coalesce(jsonb_agg(jsonb_build_object('state', g.state, 'class', g.error_class, 'count', g.n) order by g.state, g.error_class), '[]')
+  (select coalesce(jsonb_agg(jsonb_build_object('state', g.state, 'class', g.error_class, 'count', g.n)
+     order by g.state, g.error_class), '[]')
    from (select m.state, m.error_class, count(*) as n from inbox.proc_state m group by 1, 2) g) as messages,
   (select coalesce(jsonb_agg(jsonb_build_object('target', g.target, 'state', g.state, 'count', g.n, 'oldest', g.oldest)
      order by g.target, g.state), '[]')
-   from (select e.target, e.state, count(*) as n, min(e.created_at) as oldest from outbox.msg_event e group by 1, 2) g) as outbox,
+   from (select e.target, e.state, count(*) as n, min(e.created_at) as oldest from outbox.msg_event e group by 1, 2)
+   g) as outbox,
   (select coalesce(jsonb_object_agg(g.status, g.n), '{}')
    from (select t.status, count(*) as n from inbox.backfill_todo t group by 1) g) as marks,
   (select coalesce(jsonb_agg(jsonb_build_object(

@@ -1,12 +1,12 @@
 """The process: stands by, leads, stops.
 
-``msgx run`` lasts until a signal; ``msgx run --until-idle`` until everything is worked off. Both are the same process: leadership, one
-job a duty (:mod:`supervisor.duties`), and this thread, which watches them.
+``msgx run`` lasts until a signal; ``msgx run --until-idle`` until everything is worked off. Both are the same
+process: leadership, one job a duty (:mod:`supervisor.duties`), and this thread, which watches them.
 
-Stopping, in order, within ``stop_timeout``: no new run begins; a run that goes on ends at its next step, and its statement is
-cancelled if it does not; connections and producers go; the lease is released, so that another leads at once. Whatever had not
-been committed by then never happened, and whatever had been told without being settled is told again. A second signal ends the
-process at once; ``kill -9`` leaves nothing else behind than either.
+Stopping, in order, within ``stop_timeout``: no new run begins; a run that goes on ends at its next step, and its
+statement is cancelled if it does not; connections and producers go; the lease is released, so that another leads at
+once. Whatever had not been committed by then never happened, and whatever had been told without being settled is told
+again. A second signal ends the process at once; ``kill -9`` leaves nothing else behind than either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from supervisor import deploy, status
+from supervisor import database, deploy, status
 from supervisor.backfill import Backfill
 from supervisor.database import Session
 from supervisor.duties import Board, Housekeeping, Intake, LeaseDuty, Pump, Restage, relay_duties
@@ -113,7 +113,7 @@ class Supervisor:
         while not self._stop.is_set():
             try:
                 connection = self._session.connection
-                if connection.info.backend_pid != connection.execute("select pg_backend_pid()").fetchone()[0]:
+                if connection.info.backend_pid != database.value(connection, "select pg_backend_pid()"):
                     raise SchemaUnknown(
                         "Between us and PostgreSQL stands a pooler, and our sessions need one server process each.",
                         "Give [database] url the address of PostgreSQL itself.",
@@ -134,11 +134,13 @@ class Supervisor:
 
     def _begin(self) -> None:
         settings = self._settings
-        self.board.add([LeaseDuty(settings, self.keeper), self.intake, Restage(settings), Pump(settings)])
+        self.board.add(
+            [LeaseDuty(settings, self.keeper, self.board.hung), self.intake, Restage(settings), Pump(settings)]
+        )
         self.board.add(relay_duties(settings, self.board.stopping, self.keeper.holds))
         self.board.add([Backfill(settings), Housekeeping(settings)])
         if settings.http.enabled:
-            from supervisor.http import Server  # noqa: PLC0415  the web server is loaded only where it is wanted
+            from supervisor.http import Server  # loaded only where it is wanted
 
             self._http = Server(settings, self.board, self.keeper)
             self._http.start()
@@ -208,7 +210,7 @@ class Supervisor:
 
     # Ending
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._signals += 1
         if self._signals > 1:
             os.write(2, b"Stopped at once by a second signal.\n")

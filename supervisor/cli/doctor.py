@@ -113,7 +113,8 @@ def _postgresql(settings: Settings) -> Iterator[Check]:
 def _roles(connection: Connection) -> Iterator[Check]:
     found = database.rows(
         connection,
-        "select r.rolname, pg_has_role(current_user, r.oid, 'member') as mine from pg_roles r where r.rolname = any(%s)",
+        "select r.rolname, pg_has_role(current_user, r.oid, 'member') as mine from pg_roles r"
+        " where r.rolname = any(%s)",
         list(deploy.ROLES),
     )
     missing = sorted(set(deploy.ROLES) - {role.rolname for role in found})
@@ -179,9 +180,20 @@ def _mailbox(settings: Settings) -> Iterator[Check]:
                 "mailbox table", "ok", f"{box.table} has our columns; the body is {columns[box.body_column.lower()][1]}"
             )
         yield from _privileges(cursor, box.table, box.id_column, box.flag_column)
-        cursor.execute("set session transaction isolation level read committed")
-        yield Check("mailbox isolation", "ok", "READ COMMITTED and autocommit can be set for our sessions")
+        yield _isolation(cursor)
         yield _skew("mailbox clock", now.replace(tzinfo=UTC))
+
+
+def _isolation(cursor: pymysql.cursors.Cursor) -> Check:
+    """Our sessions use READ COMMITTED, which a binary log of statements does not allow for the markers' updates."""
+    cursor.execute("set session transaction isolation level read committed")
+    cursor.execute("show variables where variable_name in ('log_bin', 'binlog_format')")
+    variables = {str(row[0]).lower(): str(row[1]).upper() for row in cursor.fetchall()}
+    if variables.get("log_bin") in {"ON", "1"} and variables.get("binlog_format") == "STATEMENT":
+        return Check(
+            "mailbox isolation", "fail", "binlog_format is STATEMENT: no marker can be written; it must be ROW or MIXED"
+        )
+    return Check("mailbox isolation", "ok", "READ COMMITTED and autocommit can be set for our sessions")
 
 
 def _privileges(cursor: pymysql.cursors.Cursor, table: str, id_column: str, flag_column: str) -> Iterator[Check]:

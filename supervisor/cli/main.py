@@ -1,6 +1,7 @@
 """``msgx``: one program for the supervisor and for those who live with it.
 
-Every failure is one sentence that says what to do, on standard error, with an exit code of :class:`supervisor.exits.Exit`.
+Every failure is one sentence that says what to do, on standard error, with an exit code of
+:class:`supervisor.exits.Exit`.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ app.command("status")(show.status)
 app.add_typer(data.app, name="db")
 app.command("seed")(operate.seed)
 app.command("replay")(operate.replay)
+app.command("skip")(operate.skip)
 app.add_typer(operate.dead, name="dead")
 app.add_typer(operate.backfill, name="backfill")
 app.add_typer(operate.setting, name="setting")
@@ -120,11 +122,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.OK
-    except Exception as error:  # noqa: BLE001  the last resort, so that nobody meets a traceback
-        logging.getLogger("msgx").debug("fault", exc_info=error)
+    except Exception as error:  # the last resort, so that nobody meets a traceback unasked
         text = f"A fault of ours: {type(error).__name__}: {one_line(error)}. Please report it with what you did."
         if os.environ.get("MSGX_LOG__LEVEL", "").lower() == "debug":
-            logging.getLogger("msgx").error("fault", exc_info=error)
+            logging.getLogger("msgx").exception("fault")
         code = _say(Exit.BUG, text)
     if code == Exit.FORCED:
         sys.stdout.flush()

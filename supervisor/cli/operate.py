@@ -86,6 +86,18 @@ def replay(
     return Exit.OK
 
 
+def skip(
+    ids: Ids,
+    reason: Annotated[str, typer.Option(help="Who decided it and why; it stays with each of them.")],
+    as_json: common.Json = False,
+) -> int:
+    """End unfinished messages as SKIPPED: they will not be processed. Their mark is owed as any other."""
+    with common.connection("skip") as connection:
+        count = database.skip(connection, ids, reason)
+    _say_count(count, "messages are skipped", as_json=as_json)
+    return Exit.OK
+
+
 @dead.command("list")
 def dead_list(limit: Limit = 100, as_json: common.Json = False) -> int:
     """DEAD messages and DEAD events, the newest first."""

@@ -52,7 +52,8 @@ def _print_status(out: Console, found: dict[str, Any]) -> None:
             "hole",
             "none"
             if intake["hole"] is None
-            else f"id {intake['hole']} since {ago(_at(intake['hole_since']), now)}, passed over at {when(_at(intake['hole_ends']))}",
+            else f"id {intake['hole']}, seen {ago(_at(intake['hole_since']), now)}, passed over at "
+            f"{when(_at(intake['hole_ends']))}",
         ),
         ("holes passed over", f"{intake['holes_released']} ids"),
         (
@@ -130,7 +131,7 @@ def flight_show(
             raise NoSuchObject(f"No flight {flid} was ever seen.", "FLID is the AODB's number, not the flight number.")
         told = database.dictionaries(
             connection,
-            "select event_id, target, event_type, state_version, message_id, state, updated_at, sent_at, payload, last_error"
+            "select event_id, event_type, state_version, message_id, state, updated_at, sent_at, payload, last_error"
             " from outbox.msg_event where flid = %s and target = 'KAFKA:msg' order by event_id desc limit %s",
             flid,
             events,
