@@ -183,6 +183,9 @@ class Relay:
             StaleEpoch, DatabaseUnreachable, psycopg.Error: the claim or the settling failed. What was sent meanwhile is
                 sent again later: at least once.
         """
+        if self._fatal():
+            self._drop()
+        self._errors.clear()
         producer = self._ready_producer()
         events = database.outbox_claim(connection, epoch, self._target, limit)
         result = Round(claimed=len(events))
@@ -197,8 +200,11 @@ class Relay:
             for place in delivery.too_large_in_batch:
                 self._alone(producer, delivery, place, deadline)
             self._give_up_waiting(delivery)
+        except BaseException:
+            self._drop()  # an unforeseen error of the client library: nothing of this round may leave later
+            raise
         finally:
-            # Also after an error of the client library: what was confirmed is settled, the rest is not left in our
+            # In that case too: what was confirmed is settled, the rest is not left in our
             # hand.
             self._settle(connection, epoch, delivery, result)
         return result
@@ -212,7 +218,6 @@ class Relay:
     def _ready_producer(self) -> Producer:
         if self._producer is None:
             self._generation += 1
-            self._errors.clear()
             self._reports.clear()
             try:
                 self._producer = Producer(
@@ -328,6 +333,8 @@ class Relay:
             else:
                 delivery.too_large_in_batch.append(place)
         elif _is_broker_wide(error):
+            if error.fatal() or code == KafkaError._FATAL:
+                self._errors.append(error)
             delivery.given_back[place] = _text(error)
             delivery.trouble = delivery.trouble or f"{_text(error)}{self._why()}"
             if code in {KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART}:
@@ -405,7 +412,6 @@ class Relay:
                     event_id=event.event_id,
                     flid=event.flid,
                 )
-                database.outbox_release(connection, epoch, self._target, [event], "sent, but not marked")
                 result.released += 1
         if not result.sent:
             raise first_error
@@ -476,7 +482,8 @@ def reach(settings: Kafka) -> dict[str, int]:
     """
     last: deque[KafkaError] = deque(maxlen=10)
     try:
-        admin = AdminClient({**client_configuration(settings), "error_cb": last.append})
+        configuration: dict[str, Any] = client_configuration(settings) | {"error_cb": last.append}
+        admin = AdminClient(configuration)
         found = admin.list_topics(timeout=settings.request_timeout)
     except KafkaException as error:
         why = f" ({_text(last[-1])})" if last else ""
