@@ -23,7 +23,8 @@ begin
     raise exception using
       errcode = 'MX001',
       constraint = 'SAME_FLID_ACROSS_OPERATION_DAYS',
-      message = format('%s-%s %s moves flights to another operational day: %s', p_message.type, p_message.styp, p_message.msg_id, v_conflicts),
+      message = format('%s-%s %s moves flights to another operational day: %s', p_message.type, p_message.styp, p_message.msg_id,
+        left(v_conflicts, 1000)),
       hint = 'Nothing of the message was applied. A flight never changes its day: ask the AODB whether it reused these FLIDs.';
   end if;
 
