@@ -433,6 +433,7 @@ class _Display:
         self._console = console
         self._total = total
         self._next_line = time.monotonic() + _LINE
+        self._told_of = _Reached()
         self._bars: Progress | None = None
         if console.is_terminal:
             self._bars = Progress(
@@ -466,8 +467,9 @@ class _Display:
             self._bars.update(self._finished, completed=reached.finished)
             self._bars.update(self._told, completed=reached.told, total=max(1, reached.events))
             self._bars.update(self._marked, completed=reached.marked)
-        elif time.monotonic() >= self._next_line:
+        elif time.monotonic() >= self._next_line and reached != self._told_of:
             self._next_line = time.monotonic() + _LINE
+            self._told_of = reached
             self._console.print(
                 f"  {clock}: {reached.written:,} of {self._total:,} written, {reached.finished:,} processed, "
                 f"{reached.told:,} of {reached.events:,} events told, {reached.marked:,} marked",
