@@ -86,6 +86,11 @@ begin
     v_set_tags := v_set_tags || array_fill(v_tag, array[cardinality(v_tag_flids)]);
   end loop;
 
+  if exists (select from unnest(v_steps) u where u.fresh and (u.before).flid is not null) then
+    -- A row that stayed after its deletion: the raw sections of the old life go with the rest of it.
+    delete from flight.flight_section s
+    where s.flid in (select u.flid from unnest(v_steps) u where u.fresh and (u.before).flid is not null);
+  end if;
   if exists (select from unnest(p_records) r where r.sections <> '{}') then
     perform flight.save_sections(p_records, p_message.msg_id, p_now);
   end if;
