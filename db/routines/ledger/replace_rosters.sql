@@ -33,7 +33,10 @@ begin
       hint = 'The plan is tried again by itself.';
   end if;
 
-  delete from ledger.schd_gen_flid o where o.operation_day = any (p_days);
+  -- Days are disjoint: a flight whose row went and that lives again on a covered day leaves any roster that still names it.
+  delete from ledger.schd_gen_flid o
+  where o.operation_day = any (p_days)
+     or o.flid = any (array(select r.flid from unnest(p_records) r where r.operation_day = any (p_days)));
   insert into ledger.schd_gen_flid (operation_day, flid)
   select r.operation_day, r.flid from unnest(p_records) r where r.operation_day = any (p_days);
 end
