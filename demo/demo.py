@@ -94,13 +94,14 @@ class SupervisorProcess(Server):
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MSGX_", "PG"))}
         packages = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(filter(None, (packages, inherited.get("PYTHONPATH"))))
+        http = {"MSGX_HTTP__ENABLED": "true", "MSGX_HTTP__PORT": str(self.port)}
         return subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=self.data,
-            env=inherited | {"PYTHONPATH": path} | self._environment,
+            env=inherited | {"PYTHONPATH": path} | http | self._environment,
             start_new_session=True,
         )
 
@@ -390,6 +391,7 @@ class _Demo:
             *(f"  {psql} -c '{query}'" for query in _QUERIES),
             f"  kcat -C -e -b {servers.broker.bootstrap} -t {self._kafka.topic_schd} -K ' ' | head",
             "  msgx simulate --airport LGA --day 2013-02-09",
+            f"  curl -s http://127.0.0.1:{supervisor.port}/readyz    # or /metrics",
             f"  tail -f {supervisor.log}",
         )
         while True:
