@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import traceback
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -148,7 +149,9 @@ def decode(body: str | bytes | None, catalogue: Catalogue, zone: ZoneInfo, *, ma
     except UnknownEncodingError as error:
         return _refused(Verdict.CODEC_ERROR, str(error), meta)
     except Exception as error:  # noqa: BLE001 - a bug of ours ends one message, never the feed
-        return _refused(Verdict.CODEC_ERROR, f"the decoder failed with {type(error).__name__}: {error}", meta)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"the decoder failed with {type(error).__name__} in {place.name}, line {place.lineno}: {error}"
+        return _refused(Verdict.CODEC_ERROR, reason, meta)
 
 
 def _refused(verdict: Verdict, reason: str, meta: Mapping[str, str]) -> Decoded:
@@ -400,10 +403,11 @@ def _read_flop(body: _Element, styp: str, catalogue: Catalogue, zone: ZoneInfo, 
 
 
 def _read_fdel(body: _Element) -> Record:
-    """The flight to delete: FLID, in the body or in a wrapper in it. Nothing else there has a meaning."""
+    """The flight to delete: FLID, in the body or in an FDEL in it. Nothing else there has a meaning."""
     found: dict[str, Value] = {}
-    for element in body.iter("FLID"):
-        _put(found, "FLID", "FLID", _text(element))
+    for parent in (body, *body.iterchildren("FDEL")):
+        for element in parent.iterchildren("FLID"):
+            _put(found, "FLID", "FLID", _text(element))
     record = Record(*_flid(str(found.get("FLID") or "")))
     _require_flid(record)
     return record
@@ -444,7 +448,9 @@ class _FlightReader:
 
     def read(self, parent: _Element, wrapper: str | None = None) -> None:
         """Read the children of `parent`; one named `wrapper` may hold the flight's tags instead of a value."""
-        if parent.text and (text := _loose_text(parent)):
+        for name, value in _attributes(parent):
+            self._aside.unknown(f"{parent.tag}/{name}", value)
+        if text := _loose_text(parent):
             self._aside.unknown(f"{parent.tag}/#text", text)
         for element in parent:
             if element.tag == wrapper and self._wraps(element):
@@ -458,11 +464,12 @@ class _FlightReader:
     def _wraps(self, element: _Element) -> bool:
         """Whether an element named like the STYP holds known tags rather than its own value.
 
-        The parts of a set may bear the names of scalars, so a set wraps only itself.
+        What has parts of its own, which may bear the names of scalars, wraps only itself.
         """
-        if element.tag in self._catalogue.set_by_tag:
-            return any(child.tag == element.tag for child in element)
-        return any(child.tag in self._catalogue.top_level for child in element)
+        tag, catalogue = element.tag, self._catalogue
+        if tag in catalogue.set_by_tag or tag in SECTIONS or tag in IGNORED_TAGS:
+            return any(child.tag == tag for child in element)
+        return any(child.tag in catalogue.top_level for child in element)
 
     def _read_tag(self, element: _Element) -> None:
         tag, catalogue = element.tag, self._catalogue

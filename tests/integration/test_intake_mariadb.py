@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -47,9 +47,8 @@ class Room:
             database_url, autocommit=True, row_factory=namedtuple_row, prepare_threshold=None
         )
         self.connection.execute("set role msgx_app")
-        (self.epoch,) = self.connection.execute(
-            "select epoch from core.lease_acquire('test', interval '1 day')"
-        ).fetchone() or (0,)
+        lease = self.connection.execute("select epoch from core.lease_acquire('test', interval '1 day')").fetchone()
+        self.epoch: int = lease[0] if lease else 0
         self.mailbox = Mailbox(MailboxConfig(url=mailbox_url, read_timeout=5), SHANGHAI)
         self.mysql = mysql(mailbox_url)
 
@@ -72,8 +71,8 @@ class Room:
     def restage(self, limit: int = 100) -> intake.RestageResult:
         return intake.restage(self.mailbox, self.connection, self.epoch, limit)
 
-    def rows(self, query: str, *arguments: object) -> list[dict[str, Any]]:
-        return self.admin.execute(query, arguments).fetchall()  # type: ignore[arg-type] - written in this file
+    def rows(self, query: LiteralString, *arguments: object) -> list[dict[str, Any]]:
+        return self.admin.execute(query, arguments).fetchall()
 
     def staged(self) -> dict[int, str | None]:
         """Staged messages with their verdict."""

@@ -62,7 +62,7 @@ class Other:
             self("insert into CMINMSGS (CMINMSGS_ID, MSG_XML, PROC_FLAG) values (%s, %s, %s)", id_, body, flag)
 
     def flags(self) -> dict[int, str | None]:
-        return dict(self("select CMINMSGS_ID, PROC_FLAG from CMINMSGS order by 1"))  # type: ignore[arg-type] - pairs
+        return dict(self("select CMINMSGS_ID, PROC_FLAG from CMINMSGS order by 1"))
 
 
 @pytest.fixture

@@ -415,6 +415,16 @@ def test_unknown_tags_are_counted_and_not_fatal(wire: Wire) -> None:
     assert [record.scalars for record in decoded.records] == [{}, {"flno": "ZH1"}]
 
 
+@pytest.mark.parametrize("flight", ["x<FLID>1</FLID>", "<FLID>1</FLID>x", "\n<FLID>1</FLID>x<FLNO/>"])
+def test_stray_text_is_counted_wherever_it_stands(wire: Wire, flight: str) -> None:
+    assert wire.read(wire.plan(flight)).unmapped == {"FLTR/#text": 1}
+
+
+def test_attributes_of_a_flight_are_counted(wire: Wire) -> None:
+    body = wire.plan("<FLID>1</FLID>").replace("<FLTR>", "<FLTR SEQ='1' xml:lang='zh'>")
+    assert wire.read(body).unmapped == {"FLTR/SEQ": 1}
+
+
 def test_an_unknown_event_is_payload(wire: Wire) -> None:
     decoded = wire.read(wire.flop("<BDPB>1</BDPB>", "BDPB"))
     assert (decoded.has_payload, decoded.unmapped, decoded.records[0].scalars) == (True, {"BDPB": 1}, {})
@@ -431,6 +441,13 @@ def test_counting_is_bounded_and_complete(wire: Wire) -> None:
 def test_inbound_mafl_is_ignored(wire: Wire) -> None:
     decoded = wire.read(wire.flop("<MAFL><FLID>9</FLID></MAFL><FLNO>ZH1</FLNO>"))
     assert (decoded.unmapped, decoded.records[0].scalars) == (None, {"flno": "ZH1"})
+    decoded = wire.read(wire.flop("<MAFL><FLID>9</FLID></MAFL>", "MAFL"))
+    assert (decoded.verdict, decoded.records[0].flid, decoded.has_payload) == (None, 7701002, True)
+
+
+def test_a_section_named_like_the_styp_is_no_wrapper(wire: Wire) -> None:
+    record = wire.flight("<SRVT><TOBT>x</TOBT></SRVT>", "SRVT")
+    assert (record.sections, record.extra) == ({"SRVT": ["<SRVT><TOBT>x</TOBT></SRVT>"]}, {})
 
 
 def test_a_sites_own_scalars(wire: Wire) -> None:

@@ -204,6 +204,7 @@ def test_a_flop_of_an_unknown_styp_that_says_nothing_is_staged(wire: Wire) -> No
         ("FLOP", "<FLOP><FLID>77</FLID></FLOP>"),
         ("FLOP", "<FLOP><FLID>77</FLID><FFID>x</FFID><FDEL/></FLOP>"),
         ("FLOP", "<FLOP><FDEL><FLID>77</FLID></FDEL></FLOP>"),
+        ("FLOP", "<FLOP><FLID>77</FLID><MAFL><FLID>78</FLID></MAFL></FLOP>"),
         ("FDEL", "<FDEL><FLID>77</FLID></FDEL>"),
         ("FDEL", "<FLOP><FLID> 077 </FLID></FLOP>"),
     ],

@@ -224,7 +224,7 @@ def test_namespaces_comments_and_instructions_leave_no_trace() -> None:
         '<p:a xmlns:p="urn:x" xmlns="urn:y" p:q="1" r="2"><!-- c --><b xmlns="urn:z">Z<!-- c -->H<?pi d?>9'
         "<![CDATA[4<]]>&#x32;</b></p:a>"
     )
-    assert (root.tag, dict(root.attrib), len(root)) == ("a", {"r": "2"}, 1)
+    assert (root.tag, dict(root.items()), len(root)) == ("a", {"r": "2"}, 1)
     assert (root[0].tag, root[0].text, len(root[0])) == ("b", "ZH94<2", 0)
 
 
