@@ -30,7 +30,6 @@ from psycopg import sql
 from pymysql.constants import CLIENT
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from demo import checks
 from demo.servers import (
@@ -355,21 +354,19 @@ class _Demo:
         return FAILED if wrong else 0
 
     def _print_summary(self, summary: checks.Summary, took: float) -> None:
-        table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-        table.add_column(style="bold")
-        table.add_column(overflow="fold")
-        table.add_row("Messages", _counted(summary.outcomes))
-        for kind, endings in summary.flights.items():
-            table.add_row(kind, _counted(endings) or "none")
-        table.add_row("Events", _counted(summary.events))
-        table.add_row("Records", _counted(summary.records))
-        table.add_row("Alerts", _counted(summary.alerts) or "none")
-        latency = " · ".join(f"{share} {_duration(value)}" for share, value in summary.latency.items())
-        table.add_row("Mailbox to broker", latency)
         pace = f"at {self._stream.speed:,.0f} times real time" if self._stream.speed else "written all at once"
-        table.add_row("Throughput", f"{summary.per_second:,.0f} messages/s; the day took {took:.1f} s, {pace}")
+        rows = {
+            "Messages": _counted(summary.outcomes),
+            **{kind: _counted(endings) for kind, endings in summary.flights.items()},
+            "Events": _counted(summary.events),
+            "Records": _counted(summary.records),
+            "Alerts": _counted(summary.alerts),
+            "Mailbox to broker": " · ".join(f"{share} {_duration(value)}" for share, value in summary.latency.items()),
+            "Throughput": f"{summary.per_second:,.0f} messages/s; the day took {took:.1f} s, {pace}",
+        }
         self._console.print()
-        self._console.print(table)
+        for name, value in rows.items():
+            self._console.print(f"[bold]{name:<19}[/]{value or 'none'}", soft_wrap=True)
         self._console.print()
 
     def _what_next(self) -> None:
