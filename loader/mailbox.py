@@ -259,8 +259,8 @@ class Mailbox:
     def _read(self, where: str, arguments: tuple[object, ...], max_body_bytes: int | None) -> list[MailboxRow]:
         limit = self.config.max_body_bytes if max_body_bytes is None else max_body_bytes
         query = (
-            f"select {self._id}, {self._received}, octet_length({self._body}), "
-            f"if(octet_length({self._body}) <= {limit:d}, {self._body}, null) "
+            f"select {self._id}, {self._received}, length({self._body}), "
+            f"if(length({self._body}) <= {limit:d}, {self._body}, null) "
             f"from {self._table} {where}"
         )
         rows = self._select(query, *arguments)
