@@ -33,7 +33,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from supervisor import database
 from supervisor.errors import BrokerUnreachable
-from supervisor.logs import Limiter, logger
+from supervisor.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from supervisor.database import Connection, Event
 
 Header = tuple[str, bytes]
+
+FUTILE_ROUNDS = 3  # rounds in trouble, without one record sent, after which the producer itself is doubted
 
 # The broker looked at this record and does not want it. Everything that is in neither list counts as the record's
 # fault too, so that it has an end; see _is_broker_wide.
@@ -168,8 +170,8 @@ class Relay:
         self._reports: deque[tuple[int, int, KafkaError | None]] = deque()
         self._errors: deque[KafkaError] = deque(maxlen=100)
         self._generation = 0
+        self._futile = 0
         self._log = logger(duty=f"relay {target}", topic=self.topic)
-        self._limiter = Limiter()
 
     def run_once(self, connection: Connection, epoch: int, limit: int | None = None) -> Round:
         """Claim once and see every event of the claim to its end.
@@ -207,11 +209,23 @@ class Relay:
             # In that case too: what was confirmed is settled, the rest is not left in our
             # hand.
             self._settle(connection, epoch, delivery, result)
+        self._learn(result)
         return result
 
     def close(self) -> None:
         """Drop the producer; what it still holds was never settled and is told again."""
         self._drop()
+
+    def _learn(self, result: Round) -> None:
+        """After trouble: is the topic there still? After trouble in a row without one record sent: a new producer."""
+        if result.sent:
+            self._futile = 0
+        if result.trouble and not self._stopping.is_set():
+            self._topic_checked = False
+            self._futile += 0 if result.sent else 1
+            if self._futile >= FUTILE_ROUNDS:
+                self._futile = 0
+                self._drop()
 
     # Producing
 
@@ -337,8 +351,6 @@ class Relay:
                 self._errors.append(error)
             delivery.given_back[place] = _text(error)
             delivery.trouble = delivery.trouble or f"{_text(error)}{self._why()}"
-            if code in {KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART}:
-                self._topic_checked = False
         else:
             delivery.refused[place] = (_text(error), False)
 
