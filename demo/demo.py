@@ -155,7 +155,7 @@ def run(
         speed: Simulated seconds per second; 0 = as fast as the mailbox takes them.
         seed: For what the record has no word of.
         flights: Only the first so many departures of the day.
-        keep: Leave everything running after the summary, until Ctrl-C.
+        keep: Leave everything running after the summary, until Ctrl-C, which then is no interruption.
         console: Where to print; None = standard output.
 
     Returns:
@@ -379,7 +379,7 @@ class _Demo:
         )
 
     def _stay(self, servers: _Servers, supervisor: SupervisorProcess, environment: Mapping[str, str]) -> None:
-        psql = f"{servers.postgres.bin / 'psql'} '{environment['MSGX_DATABASE_URL']}'"
+        psql = f"{servers.postgres.bin / 'psql'} $MSGX_DATABASE_URL"
         self._lines(
             "Everything keeps running until Ctrl-C. In another terminal:",
             *(f"  export {name}='{value}'" for name, value in environment.items()),
@@ -391,10 +391,10 @@ class _Demo:
             f"  curl -s http://127.0.0.1:{supervisor.port}/readyz    # or /metrics",
             f"  tail -f {supervisor.log}",
         )
-        while True:
-            time.sleep(1)
-            if not supervisor.running:
-                raise DemoError(f"The supervisor ended.\n{supervisor.last_words()}")
+        with contextlib.suppress(KeyboardInterrupt):
+            while supervisor.running:
+                time.sleep(0.5)
+            raise DemoError(f"The supervisor ended.\n{supervisor.last_words()}")
 
     def _lines(self, *lines: str) -> None:
         self._console.print()
