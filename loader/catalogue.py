@@ -301,7 +301,7 @@ _EVENTS: Final = (  # the event sections of implementation.md 12.2
 _PREDECESSORS_EVENTS: Final = "ABTM DELY PADT FTSS STND BDPB REMC"  # no section there, but seen in traffic
 
 _SITE_ENTRY: Final = re.compile(
-    r"\s*(?P<tag>[A-Z][A-Z0-9_]{1,30})\s+(?P<type>text|integer|datetime-or-text|datetime)(?:\s+(?P<length>[0-9]{1,4}))?\s*"
+    r"(?P<tag>[A-Z][A-Z0-9_]{1,30}) +(?P<type>text|integer|datetime-or-text|datetime)(?: +(?P<length>[0-9]{1,4}))?"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from datetime import UTC, datetime
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
@@ -14,12 +15,14 @@ import pytest
 import structlog
 from pymysql.constants import CLIENT
 
+from demo.servers import NoidaMySQLServer
 from loader.catalogue import Catalogue
 from loader.decode import Verdict, decode
 from loader.mailbox import BodyRefused, Mailbox, MailboxConfig, MailboxUnavailable, MarkOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from demo.servers import MariaDBServer, TcpProxy
 
@@ -280,6 +283,29 @@ def test_other_names(config: MailboxConfig, other: Other, mailbox_url: str) -> N
         assert [row.body for row in mailbox.read_after(0, 5)] == ["<MSG/>"]
         assert mailbox.mark([(1, "OK")])[0].outcome is WRITTEN
     assert other("select `index` from `Group`") == [("OK",)]
+
+
+def test_the_mysql_of_the_demos_wheel_will_do(tmp_path: Path) -> None:
+    """Where a machine has no MariaDB, the demo falls back on it."""
+    with NoidaMySQLServer(tmp_path) as server:
+        client = Other(server.url)
+        for ddl in sorted(resources.files("db").joinpath("mailbox").iterdir(), key=lambda path: path.name):
+            client(ddl.read_text(encoding="utf-8"))
+        with opened(MailboxConfig(url=server.url)) as mailbox:
+            assert mailbox.bounds() is None
+            assert mailbox.send("<MSG>镕</MSG>") == 1
+            assert mailbox.send_many(["<MSG/>"] * 3) == 3
+            assert mailbox.bounds() == (1, 4)
+            (row,) = mailbox.read_ids([1, 9])
+            assert (row.body, row.size, row.received_at) == ("<MSG>镕</MSG>", 14, WALL.replace(tzinfo=SHANGHAI))
+            assert ids(mailbox.read_after(1, 2, 5)) == [2, 3]
+            assert outcomes(mailbox.mark([(1, "OK"), (9, "OK"), (2, "DEAD")])) == [
+                (1, WRITTEN),
+                (9, MISSING_ROW),
+                (2, WRITTEN),
+            ]
+            assert outcomes(mailbox.mark([(1, "OK")])) == [(1, ALREADY)]
+        client.connection.close()
 
 
 # -- marking --------------------------------------------------------------------------------------------------------

@@ -72,9 +72,7 @@ def test_reference_categories() -> None:
 
 
 def test_a_site_declares_scalars() -> None:
-    built = Catalogue.build(
-        ["AAAA datetime", "BBBB text 16", " CCCC  integer 9 ", "DDDD datetime-or-text", "EEEE text"]
-    )
+    built = Catalogue.build(["AAAA datetime", "BBBB text 16", "CCCC  integer 9", "DDDD datetime-or-text", "EEEE text"])
     assert built.site == (
         Field("AAAA", ValueType.DATETIME, 0),
         Field("BBBB", ValueType.TEXT, 16),
@@ -97,6 +95,9 @@ def test_a_site_may_declare_none() -> None:
         "TOBT",
         "tobt datetime",
         "TOBT date",
+        " TOBT datetime",
+        "TOBT datetime ",
+        "TOBT\tdatetime",
         "TOBT datetime 14",
         "TOBT text 0",
         "TOBT text 99999",
