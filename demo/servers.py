@@ -422,9 +422,7 @@ class Server(ABC):
                 self._forget()
                 raise ServerError(f"The {self.title} ended while it started (exit code {code}).\n{self._log_end()}")
             try:
-                if not _listens(self.pid, self.port):
-                    raise ConnectionRefusedError("it does not listen yet")
-                self._ask()
+                self._reach()
             except Exception as error:  # each client has its own exceptions, and all mean "not yet"
                 if time.monotonic() > deadline:
                     self.kill()
@@ -436,6 +434,11 @@ class Server(ABC):
                 return
             time.sleep(pause)
             pause = min(pause * 1.5, 0.5)
+
+    def _reach(self) -> None:
+        if not _listens(self.pid, self.port):
+            raise ConnectionRefusedError("it does not listen")
+        self._ask()
 
     def _end(self, number: signal.Signals) -> None:
         process = self._process
