@@ -38,7 +38,11 @@ log = structlog.get_logger(__name__)
 
 Result = TypeVar("Result")
 
+_URL_OPTIONS: Final = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key"})
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,63}")
+_BROKEN_STREAM: Final = (OSError, RuntimeError, ValueError, LookupError, AssertionError, struct.error)
+"""What PyMySQL lets through, besides its own errors, when an answer is cut short or a way to log in is missing."""
+
 _SERVER_GOES: Final = frozenset({1053, 1152, 1158, 1159, 1160, 1161, 1927})
 """Errors with which the server itself ends a connection; the client's own are below 1000, or 2000 to 2999."""
 
@@ -78,7 +82,9 @@ class MailboxConfig:
     """Where the mailbox is and what its table and columns are called.
 
     Args:
-        url: ``mysql://user:password@host:port/database``, parts percent-encoded; ``?unix_socket=/path`` if local.
+        url: ``mysql://user:password@host:port/database``, parts percent-encoded. Options: ``?unix_socket=/path`` for a
+            server on this machine; ``?ssl_ca=/path`` for TLS with a verified server, ``ssl_cert`` and ``ssl_key`` for
+            a certificate of our own.
         table: may be qualified as ``schema.table``.
         connect_timeout, read_timeout, write_timeout: seconds, each the longest wait for the network.
         lock_wait: seconds that a marker waits for a row that another session has locked.
@@ -127,14 +133,18 @@ class MailboxConfig:
         database = unquote(url.path.lstrip("/"))
         if url.scheme not in {"mysql", "mariadb", "mysql+pymysql"} or not database:
             raise ValueError("the mailbox URL is not of the form mysql://user:password@host:3306/database")
-        socket = parse_qs(url.query).get("unix_socket")
+        options = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        if unknown := options.keys() - _URL_OPTIONS:
+            raise ValueError(f"the mailbox URL has the unknown option {min(unknown)!r}")
+        verified = {"ssl_verify_cert": True, "ssl_verify_identity": True} if "ssl_ca" in options else {}
         return {
             "host": url.hostname or "localhost",
             "port": url.port or 3306,
             "user": unquote(url.username or "") or None,
             "password": unquote(url.password or ""),
             "database": database,
-            "unix_socket": socket[0] if socket else None,
+            **options,
+            **verified,
         }
 
 
@@ -430,7 +440,9 @@ class Mailbox:
                 "where table_schema = coalesce(%s, database()) and table_name = %s and column_name = %s"
             )
             rows = self._select(query, schema or None, table, self.config.body_column)
-            self._body_is_binary = bool(rows) and rows[0][0] is None
+            if not rows:  # no such table: the statement to come will say so
+                return False
+            self._body_is_binary = rows[0][0] is None
         return self._body_is_binary
 
     # -- the connection ---------------------------------------------------------------------------------------------
@@ -439,20 +451,23 @@ class Mailbox:
         """Act with a cursor (`what` names the act in an error); after any error the connection is given up.
 
         Raises:
-            MailboxUnavailable: whatever went wrong. A broken stream shows as almost anything in the driver.
+            MailboxUnavailable: whatever the server or the network did.
         """
         try:
             if self._connection is None:
                 self._connection = self._connect()
             with self._connection.cursor() as cursor:
                 return action(cursor)
-        except (pymysql.MySQLError, OSError, ValueError, LookupError, AssertionError, struct.error) as error:
+        except (pymysql.MySQLError, *_BROKEN_STREAM) as error:
             self.close()
             code = error.args[0] if error.args and isinstance(error.args[0], int) else None
             detail = " ".join(str(error.args[-1] if error.args else error).split()) or type(error).__name__
             raise MailboxUnavailable(
                 f"The mailbox at {self.config.place} cannot be {what}: {detail} ({code or type(error).__name__}).", code
             ) from error
+        except BaseException:  # a stop in the middle of an answer: the rest of it must not be read as the next one
+            self.close()
+            raise
 
     def _connect(self) -> pymysql.Connection[Any]:
         config = self.config

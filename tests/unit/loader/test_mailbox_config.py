@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import MagicMock
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,10 +22,13 @@ def test_an_address_is_taken_apart() -> None:
         "user": "m@n",
         "password": "p:w/d",
         "database": "mail box",
-        "unix_socket": None,
     }
     local = MailboxConfig(url="mariadb://root@localhost/m?unix_socket=/run/my.sock").connect_arguments()
     assert (local["unix_socket"], local["port"]) == ("/run/my.sock", 3306)
+    secure = MailboxConfig(url=URL + "?ssl_ca=/etc/ca.pem").connect_arguments()
+    assert (secure["ssl_ca"], secure["ssl_verify_cert"], secure["ssl_verify_identity"]) == ("/etc/ca.pem", True, True)
+    with pytest.raises(ValueError, match="charset"):
+        MailboxConfig(url=URL + "?charset=gbk")
 
 
 def test_the_password_is_never_shown() -> None:
@@ -67,6 +71,18 @@ def test_every_wait_has_a_bound(field: str) -> None:
 )
 def test_a_lost_connection_is_told_from_a_failed_statement(code: int | None, lost: bool) -> None:
     assert MailboxUnavailable("The mailbox is gone.", code).lost is lost
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(1)])
+def test_a_stop_in_the_middle_gives_the_connection_up(monkeypatch: pytest.MonkeyPatch, stop: BaseException) -> None:
+    connection = MagicMock()
+    connection.cursor.return_value.__exit__.return_value = False
+    connection.cursor.return_value.__enter__.return_value.execute.side_effect = stop
+    mailbox = Mailbox(CONFIG, ZoneInfo("Asia/Shanghai"))
+    monkeypatch.setattr(mailbox, "_connect", lambda: connection)
+    with pytest.raises(type(stop)):
+        mailbox.bounds()
+    connection.close.assert_called_once()
 
 
 def test_nobody_listens() -> None:
