@@ -73,6 +73,15 @@ begin
 end
 $do$;
 
+create table outbox.queue_head (
+  only_row boolean primary key default true check (only_row),
+  settled_through bigint not null default 0
+) with (fillfactor = 50);
+comment on table outbox.queue_head is 'Where the search for unsent notices starts, so that a long transaction elsewhere, which keeps dead index entries alive, does not slow the relay';
+comment on column outbox.queue_head.only_row is 'Keeps the table at one row';
+comment on column outbox.queue_head.settled_through is 'No KAFKA:msg event up to this id is PENDING';
+insert into outbox.queue_head default values;
+
 create type outbox.news as (
   flid bigint,
   event_type text,

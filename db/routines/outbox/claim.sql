@@ -22,6 +22,9 @@ as $fn$
 declare
   v_now timestamptz;
   v_setting core.setting;
+  v_limit integer;
+  v_from bigint;
+  v_ids bigint[];
   v_taken integer;
   v_orphans bigint[];
 begin
@@ -30,22 +33,56 @@ begin
   select * into strict v_setting from core.setting;
 
   if p_target = 'KAFKA:msg' then
-    return query
-    with due as materialized (
+    v_limit := coalesce(p_limit, v_setting.pipeline_event_batch);
+    select q.settled_through into strict v_from from outbox.queue_head q;
+    -- Oldest first, but only so far: where few flights hold much of the queue, this finds little, however long it looks.
+    v_ids := array(
       select e.event_id
-      from outbox.msg_event_msg e
-      where e.state = 'PENDING'
-        and e.next_attempt_at <= v_now
-        and not exists (
-          select from outbox.msg_event_msg p where p.flid = e.flid and p.event_id < e.event_id and p.state = 'PENDING')
+      from (
+        select o.event_id, o.flid, o.next_attempt_at
+        from outbox.msg_event_msg o
+        where o.state = 'PENDING' and o.event_id > v_from
+        order by o.event_id
+        limit 4 * v_limit + 1000) e
+      where e.next_attempt_at <= v_now
+        and e.event_id = (
+          select p.event_id from outbox.msg_event_msg p
+          where p.flid = e.flid and p.state = 'PENDING' and p.event_id > v_from
+          order by p.event_id
+          limit 1)
       order by e.event_id
-      limit coalesce(p_limit, v_setting.pipeline_event_batch)
+      limit v_limit);
+    if cardinality(v_ids) < v_limit then
+      -- Then from flight to flight, over the heads alone.
+      v_ids := array(
+        with recursive head as (
+          (select e.flid, e.event_id, e.next_attempt_at
+           from outbox.msg_event_msg e
+           where e.state = 'PENDING' and e.event_id > v_from
+           order by e.flid, e.event_id
+           limit 1)
+          union all
+          select n.flid, n.event_id, n.next_attempt_at
+          from head h
+          cross join lateral (
+            select e.flid, e.event_id, e.next_attempt_at
+            from outbox.msg_event_msg e
+            where e.state = 'PENDING' and e.event_id > v_from and e.flid > h.flid
+            order by e.flid, e.event_id
+            limit 1) n)
+        select h.event_id from head h where h.next_attempt_at <= v_now order by h.event_id limit v_limit);
+    end if;
+    perform outbox.advance_queue_head(v_from);
+    return query
+    with held as materialized (
+      select e.event_id from outbox.msg_event_msg e
+      where e.event_id = any (v_ids) and e.state = 'PENDING'
       for no key update skip locked),
     taken as (
       update outbox.msg_event_msg e
       set claim_epoch = p_epoch, claimed_at = v_now
-      from due
-      where e.event_id = due.event_id
+      from held
+      where e.event_id = held.event_id
       returning e.event_id, e.flid, e.event_type, e.state_version, e.message_id, e.updated_at, e.payload)
     select t.event_id, t.flid, t.event_type, t.state_version, t.message_id, t.updated_at, t.payload from taken t order by t.event_id;
 
