@@ -17,11 +17,12 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, JobExecutionEvent
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.base import BaseExecutor, run_job
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
@@ -565,6 +566,33 @@ class LeaseRunner(Runner):
             super()._report(epoch, ok=ok, detail=detail)
 
 
+class OneThread(BaseExecutor):  # type: ignore[misc]  # APScheduler ships no types
+    """An executor of APScheduler with one thread, for one duty.
+
+    Its own thread pool will not do: where a run is over before the pool's future gets its callback, the listeners run
+    inside the scheduler's own step, which then overwrites the next run time that they set, and a nudge is lost.
+    """
+
+    def start(self, scheduler: Any, alias: str) -> None:
+        """From now on there is a thread."""
+        super().start(scheduler, alias)
+        self._waiting: SimpleQueue[tuple[Any, Any] | None] = SimpleQueue()
+        threading.Thread(target=self._serve, name=f"msgx-{alias}", daemon=True).start()
+
+    def shutdown(self, wait: bool = True) -> None:  # noqa: ARG002  the board waits, with a limit
+        """The thread ends after the run that goes on."""
+        self._waiting.put(None)
+
+    def _do_submit_job(self, job: Any, run_times: Any) -> None:
+        self._waiting.put((job, run_times))
+
+    def _serve(self) -> None:
+        while (work := self._waiting.get()) is not None:
+            job, run_times = work
+            events = run_job(job, job._jobstore_alias, run_times, self._logger.name)
+            self._run_job_success(job.id, events)
+
+
 class Board:
     """All duties of this process and the scheduler that starts them.
 
@@ -593,9 +621,7 @@ class Board:
         for duty in duties:
             runner = LeaseRunner(duty, self) if isinstance(duty, LeaseDuty) else Runner(duty, self)
             self._runners[duty.name] = runner
-            self._scheduler.add_executor(
-                ThreadPoolExecutor(1, {"thread_name_prefix": f"msgx-{duty.name}"}), alias=duty.name
-            )
+            self._scheduler.add_executor(OneThread(), alias=duty.name)
             self._scheduler.add_job(
                 runner.execute,
                 "interval",
