@@ -370,12 +370,14 @@ class _Demo:
         self._console.print()
 
     def _what_next(self) -> None:
-        other = "EWR" if self._stream.airport != "EWR" else "JFK"
+        other, storm = ("EWR", "2013-07-10  thunderstorms instead of snow")
+        if self._stream.day.month == 7:
+            other, storm = ("JFK", "2013-02-08  a blizzard instead of thunderstorms")
         self._lines(
             "What to try next:",
-            "  msgx demo --keep                      leave it running and look around",
-            "  msgx demo --speed 0                   the whole day at once: how fast is it?",
-            f"  msgx demo --airport {other} --day 2013-07-10   thunderstorms instead of snow",
+            "  msgx demo --keep                            leave it running and look around",
+            "  msgx demo --speed 0                         the whole day at once: how fast is it?",
+            f"  msgx demo --airport {other} --day {storm}",
         )
 
     def _stay(self, servers: _Servers, supervisor: SupervisorProcess, environment: Mapping[str, str]) -> None:
@@ -501,10 +503,11 @@ def command(
 
     Needs no server and no configuration; everything is in one temporary folder that goes in the end.
     """
-    return run(folder, airport=airport.upper(), day=day.date(), speed=speed, seed=seed, flights=flights, keep=keep)
+    airport, on = options.known(airport, day)
+    return run(folder, airport=airport, day=on, speed=speed, seed=seed, flights=flights, keep=keep)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``msgx demo``; gives its exit code. Wrong arguments are raised as click's own exceptions."""
+    """``msgx demo``; gives its exit code. Wrong arguments are raised: as typer's own exceptions, or ConfigError."""
     answer = typer.main.get_command(app).main(args=list(arguments), prog_name="msgx demo", standalone_mode=False)
     return int(answer or 0)

@@ -12,15 +12,16 @@ import psycopg
 import typer
 from rich.console import Console
 
-from demo.simulator.source import NoSuchDayError
+from demo.simulator.source import NoSuchDayError, departures
 from demo.simulator.stream import DEFAULT_AIRPORT, DEFAULT_DAY, simulate
 from demo.simulator.writer import write
 from loader.mailbox import Mailbox
 from supervisor import config, database
-from supervisor.errors import MsgxError
+from supervisor.errors import ConfigError, MsgxError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from demo.simulator.stream import Stream
 
@@ -65,10 +66,8 @@ def command(
     Times are local to the airport: msgx.airport.timezone must be America/New_York. What must come of the day is known
     from the record, and printed.
     """
-    try:
-        stream = simulate(airport.upper(), day.date(), speed, seed, flights=flights, reference=reference)
-    except NoSuchDayError as error:
-        raise typer.BadParameter(str(error)) from None
+    airport, on = known(airport, day)
+    stream = simulate(airport, on, speed, seed, flights=flights, reference=reference)
     if print_:
         for message in stream:
             sys.stdout.write(message.xml.strip() + "\n")
@@ -93,6 +92,19 @@ def command(
             return 130
         _say(stream, mailbox.config.place, as_json=as_json)
     return 0
+
+
+def known(airport: str, day: datetime) -> tuple[str, date]:
+    """The two arguments as the simulator takes them.
+
+    Raises:
+        ConfigError: the data has no such airport or day; says what it has.
+    """
+    try:
+        departures(airport.upper(), day.date())
+    except NoSuchDayError as error:
+        raise ConfigError(f"There are {error}.") from None
+    return airport.upper(), day.date()
 
 
 def _warn_of_another_zone(stream: Stream, settings: config.Settings) -> None:
@@ -137,6 +149,6 @@ def _say(stream: Stream, place: str, *, as_json: bool) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; gives its exit code. Wrong arguments are raised as click's own exceptions."""
+    """Run the command; gives its exit code. Wrong arguments are raised: as typer's own exceptions, or ConfigError."""
     answer = typer.main.get_command(app).main(args=list(arguments), prog_name="msgx simulate", standalone_mode=False)
     return int(answer or 0)

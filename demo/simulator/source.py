@@ -89,7 +89,7 @@ def zone(airport: str) -> ZoneInfo:
     try:
         return airports()[airport][1]
     except KeyError:
-        raise NoSuchDayError(f"no airport {airport}; the data has departures of {_available()}") from None
+        raise NoSuchDayError(f"no departures of {airport}; the data has {_available()}") from None
 
 
 @cache

@@ -21,12 +21,14 @@ from rich.console import Console
 
 from demo import checks
 from demo.checks import Topic
+from demo.demo import main as demo_main
 from demo.demo import run
 from demo.simulator import main, simulate
 from loader.mailbox import Mailbox, MailboxConfig
+from supervisor.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import psycopg
 
@@ -178,3 +180,10 @@ def test_simulate_says_so_where_the_database_has_another_zone(
 def test_simulate_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--flights", "2", "--print"]) == 0
     assert capsys.readouterr().out.count("</MSG>") == len(simulate(flights=2))
+
+
+@pytest.mark.parametrize("command", [main, demo_main])
+def test_arguments_that_the_data_does_not_know(command: Callable[[list[str]], int]) -> None:
+    for arguments in (["--airport", "XXX"], ["--day", "2013-03-01"]):
+        with pytest.raises(ConfigError, match=r"There are no departures of .*; the data has EWR on 2013-02-07"):
+            command(arguments)
