@@ -83,6 +83,10 @@ model: tools $(VENV)/.dev ## The model test alone: random streams against a plai
 chaos: tools $(VENV)/.dev ## The chaos tests alone: kill -9, outages, races
 	$(PYTEST) -q tests/chaos $(ARGS)
 
+.PHONY: bench
+bench: $(VENV)/.dev ## How fast it is on this machine, on private servers with fsync on
+	$(BIN)/python -m tests.bench $(ARGS)
+
 .PHONY: lock
 lock: ## Write requirements.lock anew from pyproject.toml
 	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock

@@ -159,5 +159,5 @@ def test_the_wheel_holds_the_sql() -> None:
 
 def test_make_help_tells_every_target_that_people_use() -> None:
     said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for target in ("venv", "test", "lint", "types", "demo", "model", "chaos", "clean"):
+    for target in ("venv", "test", "lint", "types", "demo", "model", "chaos", "bench", "clean"):
         assert re.search(rf"^{target}\s+\S", said, re.MULTILINE), target
