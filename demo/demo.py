@@ -370,9 +370,9 @@ class _Demo:
         self._console.print()
 
     def _what_next(self) -> None:
-        other, storm = ("EWR", "2013-07-10  thunderstorms instead of snow")
+        other, storm = ("EWR", "2013-07-10    thunderstorms instead of snow")
         if self._stream.day.month == 7:
-            other, storm = ("JFK", "2013-02-08  a blizzard instead of thunderstorms")
+            other, storm = ("JFK", "2013-02-08    a blizzard instead of thunderstorms")
         self._lines(
             "What to try next:",
             "  msgx demo --keep                            leave it running and look around",

@@ -23,6 +23,7 @@ from demo import checks
 from demo.checks import Topic
 from demo.demo import main as demo_main
 from demo.demo import run
+from demo.servers import NoidaMySQLServer, mailbox_server
 from demo.simulator import main, simulate
 from loader.mailbox import Mailbox, MailboxConfig
 from supervisor.errors import ConfigError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import psycopg
+
+    from demo.servers import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW_DEMO = (
@@ -56,7 +59,12 @@ def until_gone(folder: Path, seconds: float) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_a_small_day(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mailbox", [mailbox_server, NoidaMySQLServer], ids=["as installed", "without MariaDB"])
+def test_a_small_day(tmp_path: Path, mailbox: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(data: Path, *, fsync: bool) -> Server:
+        return mailbox(data, fsync=fsync) if mailbox is mailbox_server else mailbox(data)
+
+    monkeypatch.setattr("demo.demo.mailbox_server", chosen)
     text = io.StringIO()
     code = run(tmp_path, flights=40, speed=0, console=Console(file=text, width=200, highlight=False))
     said = text.getvalue()
