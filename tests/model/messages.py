@@ -66,6 +66,8 @@ class Deliver:
     """The AODB leaves a message. An empty SEQN stands for one that nobody else uses."""
 
     message: Message
+    unreadable: bool = False
+    """In an encoding we do not know, until someone mends that and replays it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class OpenRequest:
 
 @dataclass(frozen=True)
 class Replay:
-    """Replays one dead message: the n-th of those there are, counted round."""
+    """Replays one message that ran out of tries: the n-th of those there are, counted round."""
 
     n: int
 
@@ -111,23 +113,27 @@ class Play:
 
     def send(self, message: Message) -> model.Ending:
         """Delivers one message, returns how it ended."""
+        self.tick()
         self.step(Deliver(message))
         return self.model.endings[self.last_id]
 
+    def tick(self, minutes: int = 1) -> None:
+        self.now += timedelta(minutes=minutes)
+
     def step(self, step: Step) -> int | None:
         """The id of the message that is delivered or replayed, None for any other step."""
-        self.now += timedelta(minutes=1)
         match step:
-            case Deliver(message):
+            case Deliver(message, unreadable):
                 self.last_id += 1
                 message = message if message.seqn else replace(message, seqn=f"#{self.last_id}")
-                self.model.receive(self.last_id, message, self.now)
+                if unreadable:
+                    self.model.receive_unreadable(self.last_id, message)
+                else:
+                    self.model.receive(self.last_id, message, self.now)
                 return self.last_id
             case Replay(n):
                 dead = [
-                    message_id
-                    for message_id, ending in self.model.endings.items()
-                    if ending.state == "DEAD" and ending.error_class in REPLAYABLE
+                    message_id for message_id, ending in self.model.endings.items() if ending.error_class == "EXHAUSTED"
                 ]
                 if dead:
                     self.model.replay(dead[n % len(dead)], self.now)
@@ -141,9 +147,6 @@ class Play:
             case Wait(hours):
                 self.now += timedelta(hours=hours)
         return None
-
-
-REPLAYABLE = ("PROTOCOL", "EXHAUSTED")
 
 
 # --- wire format (design 5) -------------------------------------------------------------------------------------------
@@ -332,9 +335,11 @@ def _element(tag: str, element: dict[str, Any], layout: Layout) -> str:
     return layout.element(tag, layout.gap().join(inside), attributes)
 
 
-def to_body(message: Message) -> str | bytes:
+def to_body(message: Message, *, unreadable: bool = False) -> str | bytes:
     """As a TEXT column gives it, or as a BLOB does."""
     text = to_xml(message)
+    if unreadable:
+        return b'<?xml version="1.0" encoding="x-nobody-knows"?>' + text.partition("?>")[2].encode()
     encoding = Layout(message.layout + 1 if message.layout else 0).pick(["text", "text", "utf-8", "gb18030"])
     if encoding == "text" or (isinstance(message.body, Broken) and message.body.how == "control"):
         return text
@@ -389,6 +394,8 @@ FLIDS = tuple(range(7701001, 7701011))
 DANGLING = 7709999
 """A MAID nobody has, unless a plan brings it."""
 SENDERS = ("AODB", "AODB", "AODB", "BKUP")
+REFERENCE_DATA = False
+"""Whether streams hold reference data that is not ignored."""
 UNKNOWN_TAGS = ("XTRA", "NOTE")
 
 TEXTS: dict[str, tuple[str, ...]] = {
@@ -414,9 +421,9 @@ OTHER_TEXTS = ("A1", "B2", "0")
 class Generator:
     """Draws the steps of a stream. It remembers what it sent, so as to send it again."""
 
-    def __init__(self, choices: Choices, *, layouts: bool = True) -> None:
+    def __init__(self, choices: Choices, *, switching: bool = True) -> None:
         self.choices = choices
-        self.layouts = layouts
+        self.switching = switching
         self.sent: list[Message] = []
         self.count = 0
 
@@ -506,8 +513,7 @@ class Generator:
         self.count += 1
         if not message.seqn:
             message = replace(message, seqn=f"N{self.count}", sndr=self.choices.pick(SENDERS))
-        if self.layouts:
-            message = replace(message, layout=self.choices.number(0, 9999))
+        message = replace(message, layout=self.choices.number(0, 9999))
         self.sent.append(message)
         return message
 
@@ -591,7 +597,7 @@ class Generator:
                 "MAID",
                 "FLNO",
                 "FLNO",
-                "BDPB",
+                "XABC",
                 "XABC",
             ]
         )
@@ -619,7 +625,8 @@ class Generator:
             fields.update(self.impossible())
         if self.chance(2):
             flid = self.choices.pick(["", "77A", "1234567890123"])
-        wrapped = bool(fields) and (styp not in model.CATALOGUE or bool(tags)) and self.chance(30)
+        wrappable = styp not in model.CATALOGUE or (bool(tags) and any(model.known(tag) for tag in fields))
+        wrapped = bool(fields) and wrappable and self.chance(30)
         return flop(styp, flid, wrapped=wrapped, **fields)
 
     def an_fdel(self) -> Message:
@@ -645,7 +652,7 @@ class Generator:
                 other("REGN", "UPD", Reference({"RNUM": "B1234"})),
                 other("RSTA", "DNLD"),
                 other("EROR", "FLOP", Other("no such flight")),
-                other("ARPT", "UPD", Reference({"ITCD": "SZX", "ARCA": "ZGSZ"})),
+                other("ARPT", "UPD", Reference({"ITCD": "SZX"})) if REFERENCE_DATA else other("LDM", "LDM"),
                 other("SCHD", "ODD"),
                 other("ABCD", "XYZ"),
                 other("FLOP", "ESTT", Broken("cut")),
@@ -666,13 +673,16 @@ class Generator:
                     self.a_request,
                     self.a_request,
                     self.a_request,
-                    lambda: SetPolicy(self.choices.pick(["ledger", "retain"])),
+                    self.a_switch if self.switching else self.a_request,
                     lambda: TrustWindow(self.choices.pick([True, False])),
                     lambda: Replay(self.choices.number(0, 9)),
                     lambda: Wait(self.choices.pick([1, 1, 8, 25])),
                 ]
             )()
-        return Deliver(self.message())
+        return Deliver(self.message(), unreadable=self.chance(2))
+
+    def a_switch(self) -> Step:
+        return SetPolicy(self.choices.pick(["ledger", "retain"]))
 
     def a_request(self) -> Step:
         return OpenRequest(self.choices.pick(DAYS), self.choices.pick([*SENDERS, None]))
@@ -692,7 +702,9 @@ def as_source(steps: Sequence[Step]) -> str:
 def _step_source(step: Step) -> str:
     if isinstance(step, OpenRequest):
         return f"OpenRequest(date.fromisoformat({str(step.day)!r}), {step.sender!r})"
-    return f"Deliver({_message_source(step.message)})" if isinstance(step, Deliver) else repr(step)
+    if isinstance(step, Deliver):
+        return f"Deliver({_message_source(step.message)}{', unreadable=True' if step.unreadable else ''})"
+    return repr(step)
 
 
 def _message_source(message: Message) -> str:

@@ -73,10 +73,10 @@ FLOP_STYPS = frozenset(
     tags(
         "ACFT ACTT BOTM CHOT FLTY CKDT CLDT CHDT CNCL ESTT FDIV FINT FLIN FRET GTDT LACL MAXP HNAG",
         "PSDT RENO ROUT TAOP TRML VIPP",
-        "ABTM DELY PADT FTSS STND REMC",
+        "ABTM DELY PADT FTSS STND BDPB REMC",
     )
 )
-"""Sub-types of impl 12.2: its table, and those beside it whose tags are mapped."""
+"""Sub-types of impl 12.2: its table, and the seven beside it. One named like a tag is known as well."""
 
 REFERENCE_TYPES = frozenset(tags("COUL ARPT AIRL AIRC REGN ORGN FLTL TLST GLST SLST CLST BLST CHLT"))
 
@@ -299,8 +299,15 @@ class Model:
         self.received[message_id] = message
         return self._work_off(message_id, now)
 
+    def receive_unreadable(self, message_id: int, message: Message) -> Ending:
+        """A body in an encoding we do not know: CODEC_ERROR until its ladder ends (design 5, 6). What cannot be decoded
+        has no identity to bind. A replay, with the codec mended, reads it."""
+        self.received[message_id] = message
+        self.endings[message_id] = Ending("DEAD", "EXHAUSTED")
+        return self.endings[message_id]
+
     def replay(self, message_id: int, now: datetime) -> Ending:
-        """A dead message once more; its identity stays bound (impl 9.1)."""
+        """A dead message once more; its identity stays bound (impl 9.1), and it meets the state of now."""
         return self._work_off(message_id, now)
 
     def open_request(self, day: date, sender: str | None, now: datetime) -> None:
@@ -423,7 +430,7 @@ class Model:
     def _covered_days(self, message: Message, request: Request | None) -> list[date]:
         """The days of which the plan names every flight (design 7, settled 18)."""
         if request is not None:
-            return [request.day]
+            return [request.day]  # an answer is no scheduled plan, whatever its window
         if message.styp.upper() != "DNLD" or not self.trust_window:
             return []
         start, end = message.dttm, message.dttm + self.settings.window
@@ -599,12 +606,11 @@ class Model:
             self.rosters[flight.day] = replace(roster, flids=roster.flids - {flid})
 
     def _leave_rosters_of_former_life(self, flight: Flight) -> None:
-        """A FLID stands on the roster of one day only (fs 4): a row marked as deleted counts as deleted where deletion
-        removes rows (settled 11), so its next life, on whatever day, is not bound by its former roster."""
+        """A row marked as deleted counts as deleted where deletion removes rows (settled 11), so also as taken off the
+        roster (fs 6.2): else a life that no plan covers, perhaps of another day, would be in that day's O - N."""
         if self.policy.deletion_removes_row:
             for day, roster in self.rosters.items():
-                if day != flight.day and flight.flid in roster.flids:
-                    self.rosters[day] = replace(roster, flids=roster.flids - {flight.flid})
+                self.rosters[day] = replace(roster, flids=roster.flids - {flight.flid})
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -730,7 +736,7 @@ def check_decodable(message: Message) -> None:
     if isinstance(body, Flop):
         if body.record.number is None:
             raise Malformed("a FLOP without a usable FLID")
-        if kind == "FLOP" and styp != "FDEL" and not body.record.fields and styp in FLOP_STYPS:
+        if kind == "FLOP" and styp != "FDEL" and not body.record.fields and (styp in FLOP_STYPS or styp in CATALOGUE):
             raise Malformed("a FLOP of a known sub-type with no payload (settled 4)")
         check_values(body.record.fields)
 

@@ -15,6 +15,7 @@ import pytest
 from . import model
 from .messages import (
     DAYS,
+    Deliver,
     Generator,
     Layout,
     OpenRequest,
@@ -947,16 +948,28 @@ def test_trust_window_deletes_under_ledger() -> None:
 # --- replay (impl 9.1) ------------------------------------------------------------------------------------------------
 
 
-def test_replay_keeps_the_identity_and_meets_the_state_of_now() -> None:
-    """impl 9.1: 保留身份，避免重放时把自己判成重复消息; 重新入队不等于恢复历史顺序."""
-    play = world(RETAIN, plan("DNLD", rec(1, SODT=SODT)), fdel(1))
-    assert play.send(plan("DNLD", rec(1, SODT=NEXT), seqn="5")) == PROTOCOL
+def test_what_cannot_be_read_is_replayed_later() -> None:
+    """impl 9.1, 5.2: retried, then DEAD(EXHAUSTED); 重新入队不等于恢复历史顺序."""
+    play = world(RETAIN, plan("DNLD", rec(1, SODT=SODT)))
+    play.step(Deliver(flop("TRML", 1, TRML="T1", seqn="5"), unreadable=True))
+    assert play.model.endings[2] == Ending("DEAD", "EXHAUSTED")
+    play.send(flop("TRML", 1, TRML="T2"))
     play.step(Replay(0))
-    assert play.model.endings[3] == PROTOCOL
-    play.step(SetPolicy("ledger"))
+    assert play.model.endings[2] == SUCCEEDED
+    assert value(play, 1, "TRML") == "T1"
+    assert value(play, 1, "LAST_MESSAGE_ID") == 2
+
+
+def test_a_replay_keeps_its_identity() -> None:
+    """impl 9.1: 保留身份，避免重放时把自己判成重复消息. What was never decoded has none yet."""
+    play = world(RETAIN)
+    play.send(other("ABCD", "X", seqn="5"))
     play.step(Replay(0))
-    assert play.model.endings[3] == SUCCEEDED
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-11"
+    assert play.model.endings[1] == Ending("DEAD", "EXHAUSTED")
+    play.step(Deliver(plan("ADFT", rec(1), seqn="6"), unreadable=True))
+    assert play.send(plan("ADFT", rec(1), seqn="6")) == SUCCEEDED
+    play.step(Replay(1))
+    assert play.model.endings[2] == Ending("SKIPPED", None, "duplicate-of:3")
 
 
 # --- the generator and the writer -------------------------------------------------------------------------------------
@@ -1010,7 +1023,5 @@ def test_a_stream_is_printed_as_source() -> None:
     """What a failure prints is the stream itself."""
     steps = Generator(Seeded(3)).stream(400)
     names = {**globals(), "replace": replace, "date": date, "Flop": Flop, "Plan": Plan, "Other": Other}
-    from .messages import Deliver
-
-    again = eval(as_source(steps), {**names, "Deliver": Deliver})  # noqa: S307 - our own text
+    again = eval(as_source(steps), names)  # noqa: S307 - our own text
     assert again == steps

@@ -1,0 +1,123 @@
+"""The model against the product, on random streams.
+
+``MSGX_MODEL_MESSAGES`` messages in all (default 2,400; ``make model``: 100,000), a third of them each under ``retain``,
+under ``ledger``, and with switches between them. ``MSGX_MODEL_SEED`` repeats a run. A failure prints its seed and a
+minimal stream, which belongs into ``test_counterexamples.py`` under a name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from .harness import Setup, check_stream
+from .messages import Deliver, Drawn, Generator, Replay, Seeded, SetPolicy, TrustWindow, Wait
+
+if TYPE_CHECKING:
+    from .harness import Databases
+
+MESSAGES = int(os.environ.get("MSGX_MODEL_MESSAGES", "2400"))
+SEED = int(os.environ.get("MSGX_MODEL_SEED", "1"))
+STREAM = 400
+"""Steps of one stream, each on a new database."""
+
+
+@pytest.mark.timeout(240 + MESSAGES // 10)
+@pytest.mark.parametrize("policy", ["retain", "ledger", "switching"])
+def test_random_streams(databases: Databases, policy: str) -> None:
+    done = number = 0
+    while done < MESSAGES // 3:
+        number += 1
+        seed = SEED * 1_000_000 + number
+        steps = Generator(Seeded(seed), switching=policy == "switching").stream(STREAM)
+        start = policy if policy != "switching" else ("retain", "ledger")[number % 2]
+        setup = Setup(start, "04:00" if number % 4 == 0 else "00:00")
+        try:
+            # One message a pump, and many that share commits: both must come to the same.
+            done += check_stream(databases, setup, steps, chunk=(1, 5, 40)[number % 3])
+        except AssertionError as error:
+            error.add_note(f"found by stream {number} of MSGX_MODEL_SEED={SEED}, {policy}")
+            raise
+    print(f"{policy}: {done} messages in {number} streams, no difference")
+
+
+def test_hypothesis_streams(databases: Databases) -> None:
+    """Hypothesis looks for a difference too: other streams, and its own way to shrink them."""
+
+    class Streams(RuleBasedStateMachine):
+        @initialize(policy=st.sampled_from(["retain", "ledger"]))
+        def start(self, policy: str) -> None:
+            self.opened = Setup(policy).bench(databases)
+            self.bench = self.opened.__enter__()
+
+        def teardown(self) -> None:
+            if hasattr(self, "opened"):
+                self.opened.__exit__(None, None, None)
+
+        def generator(self, data: st.DataObject) -> Generator:
+            generator = Generator(Drawn(data))
+            generator.sent = list(self.bench.model.received.values())
+            generator.count = self.bench.play.last_id
+            return generator
+
+        def send(self, kind: str, data: st.DataObject) -> None:
+            generator = self.generator(data)
+            message = generator.finish(getattr(generator, kind)())
+            self.bench.step(Deliver(message))
+            self.bench.flush()
+
+        @rule(data=st.data())
+        def plan(self, data: st.DataObject) -> None:
+            self.send("a_plan", data)
+
+        @rule(data=st.data())
+        def adft(self, data: st.DataObject) -> None:
+            self.send("an_adft", data)
+
+        @rule(data=st.data())
+        def flop(self, data: st.DataObject) -> None:
+            self.send("a_flop", data)
+
+        @rule(data=st.data())
+        def fdel(self, data: st.DataObject) -> None:
+            self.send("an_fdel", data)
+
+        @rule(data=st.data())
+        def resend(self, data: st.DataObject) -> None:
+            self.send("a_resend", data)
+
+        @rule(data=st.data())
+        def other(self, data: st.DataObject) -> None:
+            self.send("an_other", data)
+
+        @rule(data=st.data())
+        def request(self, data: st.DataObject) -> None:
+            self.bench.step(self.generator(data).a_request())
+
+        @rule(
+            step=st.one_of(
+                st.builds(SetPolicy, st.sampled_from(["retain", "ledger"])),
+                st.builds(TrustWindow, st.booleans()),
+                st.builds(Replay, st.integers(0, 9)),
+                st.builds(Wait, st.sampled_from([1, 25])),
+            )
+        )
+        def turn(self, step: Any) -> None:
+            self.bench.step(step)
+
+    run_state_machine_as_test(
+        Streams,
+        settings=hypothesis.settings(
+            max_examples=max(20, MESSAGES // 500),
+            stateful_step_count=25,
+            deadline=None,
+            database=None,
+            derandomize="MSGX_MODEL_MESSAGES" not in os.environ,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        ),
+    )
