@@ -1,9 +1,9 @@
 -- Appends the traces of plans, in a transaction of their own after the plans' commit. A trace that cannot be written costs a metric and
--- nothing else (flight-state.md 5.6), so every error ends here.
+-- nothing else (flight-state.md 5.6), so every error ends here but one: a leader that was deposed must hear of it.
 -- Reads:  nothing
 -- Writes: ledger.schd_snap_log
--- Locks:  nothing
--- Raises: nothing
+-- Locks:  LEADER for key share
+-- Raises: MX010 stale leader epoch
 create or replace function ledger.append_trace(p_epoch bigint, p_trace ledger.schd_snap_log[])
 returns integer
 language plpgsql
@@ -22,6 +22,8 @@ begin
   from unnest(p_trace) t;
   return 0;
 exception
+  when sqlstate 'MX010' then
+    raise;
   when others then
     raise log 'trace of % plan rows not written: % (%)', cardinality(p_trace), sqlerrm, sqlstate;
     return cardinality(p_trace);
