@@ -24,11 +24,9 @@ begin
     end;
   end loop;
 
-  -- Everything is owned by msgx_owner, so whoever deploys must be able to become it.
-  if not pg_catalog.pg_has_role(current_user, 'msgx_owner', 'member')
-     or not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
-        and not exists (select from pg_catalog.pg_auth_members m
-                        where m.roleid = 'msgx_owner'::regrole and m.member = current_user::regrole) then
+  -- Everything is owned by msgx_owner, so whoever deploys must be able to become it. From 16 on, having made a role (ADMIN) is not enough.
+  if not pg_catalog.pg_has_role(
+    current_user, 'msgx_owner', case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end) then
     execute format('grant msgx_owner to %I', current_user);
   end if;
   execute format('grant create on database %I to msgx_owner', current_database());
