@@ -4,8 +4,8 @@ Each pytest process (with ``-n``, each worker) starts what its tests ask for, on
 a broker, in one temporary folder that goes in the end, also after ``kill -9`` (see ``demo/servers.py``). Free ports, as
 root or not. The schema is deployed into a template database once and cloned for each test, which takes 10 to 40 ms.
 
-pytest-postgresql would do the cloning, but it leaves its cluster running when pytest is killed, wants a start script
-for each version where root runs it, and knows neither MariaDB nor the broker; the demo has to start all three anyway.
+pytest-postgresql makes the template databases and the clones. The servers are ours: its own are left running when
+pytest is killed, want a start script where root runs them, and the demo has to start all three kinds anyway.
 
 ``--pg 15`` or ``--pg 18`` (or ``MSGX_TEST_PG=15,18``) chooses versions. Tests below ``tests/sql`` and those marked
 ``every_pg`` run on each chosen version, all others on the newest.
@@ -26,7 +26,7 @@ import psycopg
 import pymysql
 import pymysql.constants.CLIENT
 import pytest
-from psycopg import sql
+from pytest_postgresql.janitor import DatabaseJanitor
 
 from demo.servers import (
     KafkaBroker,
@@ -83,7 +83,6 @@ class Machines:
         self._open = contextlib.ExitStack()
         self._folder: Path | None = None
         self._postgres: dict[int, PostgresServer] = {}
-        self._admin: dict[int, psycopg.Connection[Any]] = {}
         self._templates: dict[tuple[int, str], str | Exception] = {}
         self._mailbox: MariaDBServer | NoidaMySQLServer | None = None
         self._broker: KafkaBroker | None = None
@@ -119,9 +118,6 @@ class Machines:
                 version, self.folder / f"postgres-{version}", settings={"full_page_writes": "off"}
             )
             self._postgres[version] = self._open.enter_context(server)
-            self._admin[version] = self._open.enter_context(
-                psycopg.connect(server.url_for("postgres"), autocommit=True)
-            )
         return self._postgres[version]
 
     @contextlib.contextmanager
@@ -129,15 +125,14 @@ class Machines:
         """URL of a new database, dropped at the end. Templates: ``empty``, ``deployed``, ``tap`` (deployed, pgTAP)."""
         server = self.postgres(version)
         name = f"t{self.number()}"
-        self._create(version, name, self._template(version, template))
-        try:
+        with self._janitor(server, name, self._template(version, template)):
             yield server.url_for(name)
-        finally:
-            self._admin[version].execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
-    def _create(self, version: int, name: str, template: str) -> None:
-        statement = sql.SQL("create database {} template {} strategy file_copy")
-        self._admin[version].execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
+    @staticmethod
+    def _janitor(server: PostgresServer, name: str, template: str) -> DatabaseJanitor:
+        return DatabaseJanitor(
+            user="postgres", host="127.0.0.1", port=server.port, dbname=name, template_dbname=template
+        )
 
     def _template(self, version: int, template: str) -> str:
         if template == "empty":
@@ -154,7 +149,8 @@ class Machines:
 
     def _make_template(self, version: int, template: str) -> str:
         server = self.postgres(version)
-        self._create(version, template, "template1" if template == "deployed" else self._template(version, "deployed"))
+        base = "template1" if template == "deployed" else self._template(version, "deployed")
+        self._janitor(server, template, base).init()
         if template == "deployed":
             deploy.apply(server.url_for(template))
             return template
