@@ -5,8 +5,7 @@ select plan(12);
 select results_eq($$select * from core.setting_set('msgx.pipeline.ladder-infra', '1s 5s 30s')$$,
   $$values ('msgx.pipeline.ladder-infra', '1s 5s 30s 2m 10m', '1s 5s 30s'), ('msgx.pipeline.attempts-infra', '6', '4')$$, 'blanks between the steps');
 select results_eq($$select new from core.setting_set('pipeline_event_ladder', '1s, 2m')$$, array['1s 2m', '3'], 'commas');
-select results_eq($$select new from core.setting_set('msgx.pipeline.ladder-unsupported', '{1 s,2 min,3 h}')$$, array['1s 2m 3h', '4'], 'an array; attempts told though they stay')
-  from (select core.setting_set('msgx.pipeline.ladder-unsupported', '1s')) s;
+select results_eq($$select new from core.setting_set('msgx.pipeline.ladder-unsupported', '{1 s,2 min,3 h}')$$, array['1s 2m 3h'], 'an array; the attempts stay');
 select results_eq($$select new from core.setting_set('msgx.pipeline.ladder-codec-error', '')$$, array['', '1'], 'no step: one try');
 select results_eq($$select new from core.setting_set('msgx.pipeline.backfill-ladder', '1s 1m')$$, array['1s 1m'], 'marks have no attempts that decide');
 select throws_ok($$select core.setting_set('msgx.pipeline.backfill-ladder', '')$$, '22023', null, 'but at least one step');

@@ -1,0 +1,45 @@
+-- A hole is waited for once, for max-commit-delay from when we first saw it, and passed over alone (implementation.md 4.1).
+begin;
+\ir ../common.psql
+select plan(26);
+select is(pg_temp.advance(1, 2, 4, 5), '1 2|2|3 since 06:00:00', 'W stops before the first missing id');
+select is((select count(*) from inbox.proc_state), 2::bigint, 'nothing behind it is entered');
+select pg_temp.at('12 s');
+select is(pg_temp.advance(4, 5, 6), '-|2|3 since 06:00:00', 'the clock is not set back by another round');
+select is(pg_temp.advance(), '-|2|3 since 06:00:00', 'nor by a round that sees nothing');
+select is(pg_temp.advance(3, 4), '3 4|4', 'the late commit comes: FIFO, no hole');
+select is(pg_temp.advance(6), '-|4|5 since 06:00:12', 'another hole has its own clock');
+select pg_temp.at('30 s');
+select is(pg_temp.advance(6), '-|4|5 since 06:00:12', 'and is not passed over with the age of the first');
+select pg_temp.at('41.999 s');
+select is(pg_temp.advance(6, 8), '-|4|5 since 06:00:12', 'just before its time');
+select pg_temp.at('42 s');
+select is(pg_temp.advance(6, 8), '-|5', 'then W goes to just before the first row behind it, and the round is over');
+select results_eq('select first_id, last_id, to_char(first_seen_at, ''HH24:MI:SS''), to_char(released_at, ''HH24:MI:SS'') from inbox.hole',
+  $$values (5::bigint, 5::bigint, '06:00:12', '06:00:42')$$, 'the hole is remembered');
+select is(pg_temp.advance(6, 8), '6|6|7 since 06:00:42', 'the next round takes the row; the next hole starts its own clock');
+select pg_temp.at('5 min');
+select is(pg_temp.advance(8, 19, 20), '-|7', 'one hole a round');
+select is(pg_temp.advance(8, 19, 20), '8|8|9 since 06:05:00', 'then the row behind it');
+select is(pg_temp.advance(19, 20), '-|8|9 since 06:05:00', 'ten adjacent missing ids');
+select pg_temp.at('5 min 30 s');
+select is(pg_temp.advance(19, 20), '-|18', 'cost one wait');
+select is((select row(h.first_id, h.last_id)::text from inbox.hole h order by h.first_id desc limit 1), '(9,18)', 'and are one hole');
+select is(pg_temp.advance(19, 20), '19 20|20', 'and so on');
+select is(pg_temp.advance(24), '-|20|21 since 06:05:30', 'a hole of three');
+select pg_temp.at('5 min 50 s');
+select is(pg_temp.advance(21, 24), '21|21|22 since 06:05:50', 'that fills in part: the rest is another hole, with its own clock');
+select pg_temp.at('6 min 20 s');
+select is(pg_temp.advance(23, 24), '-|22', 'a row inside it ends it there');
+select is((select row(h.first_id, h.last_id)::text from inbox.hole h order by h.first_id desc limit 1), '(22,22)', 'only what is missing is passed over');
+select is(pg_temp.advance(23, 24), '23 24|24', 'no row is');
+select pg_temp.at('1 min');
+select is(pg_temp.advance(26), '-|24|25 since 06:01:00', 'a clock that was set back');
+select pg_temp.at('0 s');
+select is(pg_temp.advance(26), '-|24|25 since 06:01:00', 'only makes it wait');
+update core.setting set pipeline_max_commit_delay = '5 s';
+select pg_temp.at('1 min 5 s');
+select is(pg_temp.advance(26), '-|25', 'the setting counts as it is now');
+select is(pg_temp.alerts(), null, 'holes are counted, not alerted');
+select * from finish();
+rollback;
