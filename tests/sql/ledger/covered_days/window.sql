@@ -27,7 +27,7 @@ select is(pg_temp.covered('2026-03-10 12:00+08', 24), '', '24 hours from noon');
 select is(pg_temp.covered('2026-03-10 12:00+08', 36), '2026-03-11', '36 hours from noon');
 select is(pg_temp.covered('2026-03-10 00:00+08', 1), '', 'an hour');
 select is(pg_temp.covered('2026-03-10 00:00+08', 240), (select string_agg(d::date::text, ' ') from generate_series('2026-03-10'::timestamp, '2026-03-19', '1 day') d), 'ten days');
-select is(pg_temp.covered('2026-03-10 00:00+08', 48, 'SCHD_DNLD', '2026-03-11'), '2026-03-10 2026-03-11', 'request and window together, each day once');
+select is(pg_temp.covered('2026-03-10 00:00+08', 48, 'SCHD_DNLD', '2026-03-11'), '2026-03-11', 'a plan that answers a request is no scheduled plan: the requested day only');
 select is(pg_temp.covered('2026-03-10 00:00+08', 48, 'SCHD_RESP', '2026-03-09'), '2026-03-09', 'an answer has no window');
 update core.setting set airport_day_cutover = '04:00';
 select is(pg_temp.covered('2026-03-10 04:00+08', 48), '2026-03-10 2026-03-11', 'days begin at the cut-over');
