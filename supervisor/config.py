@@ -49,7 +49,7 @@ class Database(_Section):
     connect_timeout: int = Field(default=5, ge=2, le=60)  # libpq takes whole seconds, and 1 as 2
     statement_timeout: Seconds = 60.0  # a plan of thousands of flights takes one or two
     lock_timeout: Seconds = 10.0  # longer than the pause between two batches of the pump
-    idle_in_transaction_timeout: Seconds = 10.0  # a frozen supervisor holds no lock for longer
+    idle_in_transaction_timeout: Seconds = 5.0  # a frozen supervisor holds no lock for longer
     tcp_user_timeout: Seconds = 15.0  # a silent network path is given up after this
     application_name: str = "msgx"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Connection = psycopg.Connection[Any]
 
 
-def connect(settings: DatabaseSettings, name: str) -> Connection:
+def connect(settings: DatabaseSettings, name: str, *, statement_timeout: float | None = None) -> Connection:
     """A new connection in autocommit, bounded in every wait.
 
     No statement is ever prepared on the server (``prepare_threshold=None``): a migration or a replaced routine under a
@@ -40,12 +40,13 @@ def connect(settings: DatabaseSettings, name: str) -> Connection:
     Args:
         settings: Address and time-outs.
         name: The duty, seen as ``application_name`` in ``pg_stat_activity``.
+        statement_timeout: Seconds, instead of the setting's.
 
     Raises:
         DatabaseUnreachable: no connection within ``connect_timeout``.
     """
     limits = {
-        "statement_timeout": settings.statement_timeout,
+        "statement_timeout": statement_timeout or settings.statement_timeout,
         "lock_timeout": settings.lock_timeout,
         "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout,
     }
@@ -75,11 +76,13 @@ class Session:
     Args:
         settings: As for :func:`connect`.
         name: As for :func:`connect`.
+        statement_timeout: As for :func:`connect`.
     """
 
-    def __init__(self, settings: DatabaseSettings, name: str) -> None:
+    def __init__(self, settings: DatabaseSettings, name: str, *, statement_timeout: float | None = None) -> None:
         self._settings = settings
         self._name = name
+        self._statement_timeout = statement_timeout
         self._connection: Connection | None = None
 
     @property
@@ -92,7 +95,7 @@ class Session:
         current = self._connection
         if current is None or current.closed or current.broken:
             self.close()
-            current = self._connection = connect(self._settings, self._name)
+            current = self._connection = connect(self._settings, self._name, statement_timeout=self._statement_timeout)
         return current
 
     def cancel(self, timeout: float = 2.0) -> None:

@@ -1,1 +1,1 @@
-"""The command line ``msgx``; :mod:`supervisor.cli.main` puts it together."""
+"""The command line ``msgx``; :mod:`supervisor.cli.main` is where it begins."""

@@ -1,148 +1,37 @@
 """``msgx``: one program for the supervisor and for those who live with it.
 
-Every failure is one sentence that says what to do, on standard error, with an exit code of
-:class:`supervisor.exits.Exit`.
+Every failure is one sentence that says what to do, on standard error, with a code of :class:`supervisor.exits.Exit`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
+import signal
 import sys
+import threading
 from typing import TYPE_CHECKING
-
-import click
-import psycopg
-import typer
-
-from loader.mailbox import MailboxError
-from supervisor import deploy
-from supervisor.cli import data, doctor, operate, process, show
-from supervisor.errors import (
-    BrokerUnreachable,
-    ConfigError,
-    DatabaseUnreachable,
-    MailboxUnreachable,
-    MsgxError,
-    SchemaUnknown,
-    lost,
-    one_line,
-)
-from supervisor.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXIT_CODES = """Exit codes: 0 done · 1 a finding, or refused · 2 wrong arguments or configuration · 3 not idle in time ·
-4 PostgreSQL, mailbox or broker unreachable · 5 unknown schema · 6 stopped by force · 70 a fault of ours."""
-
-app = typer.Typer(
-    name="msgx",
-    help="Flight messages from an AODB mailbox to one current state and two Kafka topics.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode="rich",
-)
-
-app.command("run")(process.run)
-app.command("status")(show.status)
-app.add_typer(data.app, name="db")
-app.command("seed")(operate.seed)
-app.command("replay")(operate.replay)
-app.command("skip")(operate.skip)
-app.add_typer(operate.dead, name="dead")
-app.add_typer(operate.backfill, name="backfill")
-app.add_typer(operate.setting, name="setting")
-app.add_typer(operate.request, name="request")
-app.add_typer(operate.alert, name="alert")
-app.add_typer(show.flight, name="flight")
-app.command(
-    "simulate", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-)(process.simulate)
-app.command(
-    "demo", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-)(process.demo)
-app.command("doctor")(doctor.doctor)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"msgx {deploy.release()}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the release."),
-) -> None:
-    """Flight messages from an AODB mailbox to one current state and two Kafka topics."""
-
-
-def exit_of(error: BaseException) -> tuple[Exit, str]:
-    """The exit code and the sentence for a failure."""
-    if isinstance(error, ConfigError):
-        return Exit.USAGE, str(error)
-    if isinstance(error, DatabaseUnreachable | MailboxUnreachable | BrokerUnreachable | MailboxError):
-        return Exit.UNREACHABLE, str(error)
-    if isinstance(error, SchemaUnknown):
-        return Exit.SCHEMA, str(error)
-    if isinstance(
-        error, psycopg.errors.UndefinedFunction | psycopg.errors.UndefinedTable | psycopg.errors.InvalidSchemaName
-    ):
-        return (
-            Exit.SCHEMA,
-            f"{one_line(error)}. This database is not on the schema of this release: run `msgx db apply`.",
-        )
-    if isinstance(error, psycopg.Error):
-        hint = f" {error.diag.message_hint}" if error.diag.message_hint else ""
-        return (Exit.UNREACHABLE if lost(error) else Exit.FINDING), f"PostgreSQL refused: {one_line(error)}.{hint}"
-    return Exit.FINDING, str(error)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point: the exit code; ends the process itself only where a thread would keep it."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
-    try:
-        answer = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
-        code = int(answer) if isinstance(answer, int) else Exit.OK
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        code = Exit.USAGE
-    except click.ClickException as error:
-        hint = ""
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            hint = f" Run `{error.ctx.command_path} --help` for its arguments."
-        code = _say(Exit.USAGE, f"{error.format_message().rstrip('.')}.{hint}")
-    except (click.Abort, KeyboardInterrupt):
-        code = _say(Exit.FINDING, "Interrupted.")
-    except (MsgxError, MailboxError, deploy.DeployError, psycopg.Error) as error:
-        code = _say(*exit_of(error))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = Exit.OK
-    except Exception as error:  # the last resort, so that nobody meets a traceback unasked
-        text = f"A fault of ours: {type(error).__name__}: {one_line(error)}. Please report it with what you did."
-        if os.environ.get("MSGX_LOG__LEVEL", "").lower() == "debug":
-            logging.getLogger("msgx").exception("fault")
-        code = _say(Exit.BUG, text)
+    """Entry point: gives the exit code; ends the process itself only where a thread would keep it."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL) if in_main_thread else None
+    # Half a second of imports: a Ctrl-C in it must end us, and not with a traceback.
+    from supervisor.cli import commands
+    from supervisor.exits import Exit
+
+    if in_main_thread:
+        signal.signal(signal.SIGINT, before)
+    code = commands.invoke(arguments)
     if code == Exit.FORCED:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-    return int(code)
-
-
-def _say(code: Exit, sentence: str) -> Exit:
-    sys.stderr.write(f"msgx: {sentence}\n")
     return code
 
 
-def script() -> None:
-    """``python -m supervisor.cli.main`` and nothing else; the installed ``msgx`` uses what :func:`main` returns."""
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    script()
+    sys.exit(main())

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from supervisor import errors
-from supervisor.cli.main import exit_of
+from supervisor.cli.commands import exit_of
 from supervisor.exits import Exit
 
 
