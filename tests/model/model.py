@@ -413,7 +413,8 @@ class Model:
             raise DayConflict(f"{flid} is of {flight.day}, not of {day}")
 
     def _request_answered(self, message: Message, plan: Plan, now: datetime) -> Request | None:
-        """Type, day and sender, newest first; an answer without records by type and sender (settled 17)."""
+        """Type, day and sender, newest first; an answer without records by type and sender (settled 17), and so one
+        whose records tell no day: it is refused for that, rather than skipped."""
         days = {self.day_of(record.fields["SODT"]) for record in plan.records if record.fields.get("SODT") is not None}
         for request in reversed(self.requests):
             if request.state != "PENDING" or request.sender not in (None, message.sndr):
@@ -421,7 +422,7 @@ class Model:
             if now - request.opened >= self.settings.request_expiry:
                 continue
             if message.styp.upper() == "RESP":
-                if not plan.records or request.day in days:
+                if not days or request.day in days:
                     return request
             elif days == {request.day}:
                 return request  # DNLD completes a request only if the day fits (fs 7.1)

@@ -37,6 +37,10 @@ STREAMS: dict[str, tuple[Setup, list[Step]]] = {
             Deliver(plan("DNLD", rec(7701010, SODT=NEXT), dttm=at("2026-03-09T12:00"))),
         ],
     ),
+    "an answer that tells no day": (
+        Setup("retain"),
+        [OpenRequest(DAYS[2]), Deliver(plan("RESP", rec(7701005))), Deliver(plan("RESP", rec(7701005, SODT=None)))],
+    ),
     "a main flight that becomes a child": (
         Setup("retain"),
         [
