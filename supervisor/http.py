@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import socket
 import threading
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,8 @@ class Application:
                 Route("/healthz", self.healthz),
                 Route("/readyz", self.readyz),
                 Route("/metrics", self.scrape),
-            ]
+            ],
+            exception_handlers={Exception: self.fault},
         )
 
     # Messages
@@ -94,6 +96,8 @@ class Application:
             return _answer(408, f"The body did not arrive within {BODY_TIMEOUT:.0f} s.")
         except ClientDisconnect:
             return _answer(400, "The client went away.")
+        except asyncio.CancelledError:  # the server's own grace is over, and with it this request
+            return _answer(503, "The supervisor stops; nothing was written.", mailbox="not written", registered=False)
         if not body.strip():
             return _answer(400, "The body is empty: send one XML message.")
         return await run_in_threadpool(self._store, body)
@@ -173,6 +177,11 @@ class Application:
         says = f"Message {id_} is in the mailbox and registered."
         return _answer(201, says, id=id_, mailbox="written", registered=True, waits_for_watermark=waits)
 
+    async def fault(self, request: Request, error: Exception) -> Response:
+        """Anything unforeseen: a sentence, and the details in the log."""
+        self._log.error(f"A fault of ours at {request.url.path}: {one_line(error)}", exc_info=error)
+        return _answer(500, "A fault of ours; the log has it. If this was a message, it may be in the mailbox.")
+
     # Health
 
     async def healthz(self, _request: Request) -> Response:
@@ -245,6 +254,7 @@ class Server:
                 timeout_graceful_shutdown=2,
             )
         )
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its faults are told by Application.fault
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="msgx-http", daemon=True
         )

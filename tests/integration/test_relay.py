@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from demo.servers import KafkaBroker
 from supervisor import database, relay
 from supervisor.config import Kafka
 from supervisor.database import MSG, SCHD, Connection
 from supervisor.errors import BrokerUnreachable, StaleEpoch
 from supervisor.relay import Relay, Round
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from demo.servers import KafkaBroker
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def states(connection: Connection) -> dict[int, str]:
 
 
 def consume(bootstrap: str, topic: str, count: int, wait: float = 20.0) -> list[Any]:
-    """At least ``count`` records of a topic from its beginning, and whatever else is there; in order within a partition."""
+    """``count`` records of a topic from its beginning, and whatever else is there; in order within a partition."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -100,7 +103,7 @@ def drain(one: Relay, connection: Connection, epoch: int, limit: int | None = No
 
 
 def murmur2(data: bytes) -> int:
-    """Java's, as org.apache.kafka.common.utils.Utils has it: written down again, so that the client is not its own judge."""
+    """Java's (org.apache.kafka.common.utils.Utils), written down again: the client is not its own judge."""
     mask = 0xFFFFFFFF
     m, r, length = 0x5BD1E995, 24, len(data)
     h = (0x9747B28C ^ length) & mask
@@ -355,21 +358,21 @@ def test_a_backlog_goes_through_a_small_queue(
 
 
 class Judge:
-    """A producer whose broker judges batches: all records between two flushes are one batch, refused if one is too large."""
+    """A producer whose broker judges batches: all between two flushes, refused if one record is too large."""
 
     limit = 100_000
 
-    def __init__(self, configuration: dict[str, Any]) -> None:
+    def __init__(self, _configuration: dict[str, Any]) -> None:
         self.batch: list[tuple[int, Callable[[KafkaError | None, object], None]]] = []
         self.delivered: list[int] = []
 
-    def produce(self, topic: str, *, key: bytes, value: bytes, headers: Any, on_delivery: Any) -> None:
-        self.batch.append((len(value), on_delivery))
+    def produce(self, _topic: str, **record: Any) -> None:
+        self.batch.append((len(record["value"]), record["on_delivery"]))
 
-    def poll(self, timeout: float) -> int:
+    def poll(self, _timeout: float) -> int:
         return 0
 
-    def flush(self, timeout: float) -> int:
+    def flush(self, _timeout: float) -> int:
         batch, self.batch = self.batch, []
         refused = any(size > self.limit for size, _ in batch)
         for size, report in batch:
@@ -396,7 +399,8 @@ def test_an_oversize_record_does_not_take_its_neighbours_along(
     told = one.run_once(connection, epoch)
     assert (told.sent, told.failed, told.released, told.trouble) == (2, 1, 0, "")
     assert [states(connection)[event] for event in ids] == ["SENT", "DEAD", "SENT"]
-    (reason,) = connection.execute("select last_error from outbox.msg_event where event_id = %s", [ids[1]]).fetchone() or ("",)
+    query = "select last_error from outbox.msg_event where event_id = %s"
+    (reason,) = connection.execute(query, [ids[1]]).fetchone() or ("",)
     assert "120000 bytes" in reason
     one.close()
 
@@ -440,9 +444,7 @@ def test_one_row_that_cannot_be_marked(
     assert keys.count(b"3") == 3
 
 
-def test_a_dead_address_is_the_broker_s_fault(
-    connection: Connection, epoch: int, topic: Callable[[str], str]
-) -> None:
+def test_a_dead_address_is_the_broker_s_fault(connection: Connection, epoch: int, topic: Callable[[str], str]) -> None:
     kafka = settings("127.0.0.1:1", topic, delivery_timeout=1, request_timeout=1, create_topics=False)
     put(connection, 1)
     one = Relay(kafka, MSG)
@@ -459,9 +461,7 @@ def test_a_dead_address_is_the_broker_s_fault(
         relay.reach(kafka)
 
 
-def test_a_stop_does_not_wait_for_the_broker(
-    connection: Connection, epoch: int, topic: Callable[[str], str]
-) -> None:
+def test_a_stop_does_not_wait_for_the_broker(connection: Connection, epoch: int, topic: Callable[[str], str]) -> None:
     stopping = threading.Event()
     kafka = settings("127.0.0.1:1", topic, delivery_timeout=60, create_topics=False)
     for flid in range(1, 50):
