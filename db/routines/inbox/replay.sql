@@ -6,7 +6,7 @@
 --   * A message is decoded anew: its staging goes. A mark that was confirmed stays confirmed, any other intent goes until it ends again.
 --   * A message whose mark is being written at this moment is refused; with a claim that is just beginning, the row lock decides.
 --   * Later messages have run already, and this one does not go back in time. later_messages names those of the same flights, as far as the
---     outbox (kept for msgx.pipeline.event-retention) and the flights' last message tell. Null = the message's flights are not known, for
+--     outbox (kept for msgx.pipeline.event-retention) and the flights' last message tell. Null = none of its flights is known, mostly because
 --     it was never decoded.
 -- With p_dry_run (the default) nothing is changed or locked. state and error_class are those before.
 -- Reads:  inbox.proc_state, inbox.stage_record, outbox.msg_event, flight.flight_schd, core.pipeline_lock
@@ -112,7 +112,7 @@ begin
   with chosen as (
     select
       m.msg_id, m.state, m.error_class,
-      coalesce((select array_agg(distinct r.flid) from inbox.stage_record r where r.msg_id = m.msg_id and r.flid is not null), m.flids) as flids
+      coalesce((select array_agg(distinct r.flid) from inbox.stage_record r where r.msg_id = m.msg_id and r.flid is not null), nullif(m.flids, '{}')) as flids
     from inbox.proc_state m
     where m.msg_id = any (v_ids)),
   named as (select c.msg_id, f.flid from chosen c cross join lateral unnest(c.flids) f(flid)),

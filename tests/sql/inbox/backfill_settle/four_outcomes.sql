@@ -1,0 +1,33 @@
+-- Four outcomes, each with one end; given up is not confirmed (implementation.md 6.2).
+begin;
+\ir ../common.psql
+select plan(23);
+select pg_temp.message(i, 'SUCCEEDED') from generate_series(1, 9) i;
+select count(*) from inbox.backfill_claim(1, null);
+select pg_temp.at('1 s');
+select is(inbox.backfill_settle(1, array[1, 2, 3, 4], array['WRITTEN', 'ALREADY', 'MISSING_ROW', 'TRANSIENT'], array[null, null, 'no row', 'timed out']), 4, 'four');
+select is(pg_temp.mark(1), 'marked WRITTEN|1', 'written: confirmed');
+select is(pg_temp.mark(2), 'marked ALREADY|1', 'there already: confirmed too');
+select is((select m.backfill_at from inbox.proc_state m where m.msg_id = 2), '2026-03-10 06:00:01+08'::timestamptz, 'when');
+select is(pg_temp.mark(3), 'given up: MISSING_ROW|1|no row', 'no row: given up at once');
+select is((select row(m.backfill_at, m.backfill_abandoned_at)::text from inbox.proc_state m where m.msg_id = 3), '(,"2026-03-10 06:00:01+08")', 'not confirmed');
+select is(pg_temp.mark(4), 'owed|1|next 06:00:02|timed out', 'a passing fault: later');
+select is(pg_temp.mark(5), 'owed|1|next 06:00:01|epoch 1', 'what is not told stays in hand');
+select is(pg_temp.alerts(), 'MISSING_ROW', 'one alert');
+select is((select a.message_id from core.alert a), 3::bigint, 'with the message');
+select is(inbox.backfill_settle(1, array[1, 3, 3], array['MISSING_ROW', 'TRANSIENT', 'MISSING_ROW'], array['x', 'x', 'x']), 0, 'what is settled stays settled');
+select is(pg_temp.mark(1) || ' ' || pg_temp.mark(3), 'marked WRITTEN|1 given up: MISSING_ROW|1|no row', 'as it was');
+select is(inbox.backfill_settle(1, array[3], array['ALREADY'], null), 1, 'but a mark that is there is a fact');
+select is(pg_temp.mark(3), 'marked ALREADY|1', 'also for one that was given up');
+update inbox.proc_state set state = 'PENDING', backfill_next_at = null where msg_id in (5, 6);
+select is(inbox.backfill_settle(1, array[5, 6], array['WRITTEN', 'TRANSIENT'], null), 1, 'of a message that is under way again');
+select is(pg_temp.mark(5), 'marked WRITTEN|1', 'the mark in the mailbox is noted');
+select is((select m.backfill_next_at from inbox.proc_state m where m.msg_id = 6), null, 'and no intent is made');
+select throws_ok($$select inbox.backfill_settle(1, array[7], array['MAYBE'], null)$$, '22023', null, 'an outcome that is none');
+select throws_ok($$select inbox.backfill_settle(1, array[7, 8], array['WRITTEN'], null)$$, '22023', null, 'fewer outcomes');
+select throws_ok($$select inbox.backfill_settle(1, array[7], array['WRITTEN'], '{}')$$, '22023', null, 'fewer errors');
+select is(inbox.backfill_settle(1, '{}', '{}', '{}'), 0, 'nothing');
+select throws_ok($$select inbox.backfill_settle(0, array[7], array['WRITTEN'], null)$$, 'MX010', null, 'only the leader');
+select is(pg_temp.allowed($$select inbox.backfill_settle(1, array[7], array['WRITTEN'], null)$$), 'app', 'only the supervisor');
+select * from finish();
+rollback;

@@ -1,0 +1,30 @@
+-- A fault of the event counts and backs off; the ladder's end, and a fault that cannot pass, is DEAD (implementation.md 8.1).
+begin;
+\ir ../common.psql
+select plan(20);
+select core.setting_set('msgx.pipeline.event-ladder', '1s 1m');
+select pg_temp.msg(1, 7), pg_temp.msg(2, 8), pg_temp.schd(11, 7, '{"state_version": 3}');
+select pg_temp.claim('KAFKA:msg');
+select is(outbox.fail(1, 'KAFKA:msg', 1, 1, 'timed out', false), 'PENDING', 'a first try');
+select is(pg_temp.row(1), 'PENDING|1|next 06:00:01|timed out', 'is counted and backs off; it is in no hand');
+select pg_temp.at('1 s');
+select is(outbox.fail(1, 'KAFKA:msg', 1, 1, 'timed out', false), 'PENDING', 'a second');
+select is(pg_temp.row(1), 'PENDING|2|next 06:01:01|timed out', 'backs off further');
+select is(pg_temp.alerts(), null, 'nothing to tell yet');
+select is(outbox.fail(1, 'KAFKA:msg', 1, 1, 'timed out again', false), 'DEAD', 'the third ends it');
+select is(pg_temp.row(1), 'DEAD|3|next 06:00:01|timed out again', 'with the reason');
+select is(pg_temp.alerts(), 'EVENT_DEAD', 'and is told');
+select matches((select a.detail from core.alert a), '^KAFKA:msg: event 1 of flight 7, version 1, was given up after 3 tries: timed out again', 'which, and why');
+select is((select a.message_id from core.alert a), 1::bigint, 'with the message');
+select is(outbox.fail(1, 'KAFKA:msg', 2, 1, repeat('x', 5000), true), 'DEAD', 'a fault that cannot pass ends it at once');
+select is((select length(e.last_error) from outbox.msg_event e where e.event_id = 2), 2000, 'what it says is bounded');
+select is(outbox.fail(1, 'KAFKA:msg', 2, 1, 'x', false), 'DEAD', 'what ended stays ended');
+select is(outbox.fail(1, 'KAFKA:schd', 11, 2, 'x', true), 'PENDING', 'a state of another version: not this one''s fault');
+select is(outbox.fail(1, 'KAFKA:schd', 10, 3, 'x', true), 'PENDING', 'nor of another generation');
+select is(outbox.fail(1, 'KAFKA:schd', 11, 3, 'x', true), 'DEAD', 'its own is');
+select throws_ok('select outbox.fail(1, ''KAFKA:msg'', 99, 1, ''x'', true)', 'MX012', null, 'no such event');
+select throws_ok('select outbox.fail(1, ''KAFKA:msg'', 11, 3, ''x'', true)', 'MX012', null, 'none of that target');
+select throws_ok('select outbox.fail(0, ''KAFKA:msg'', 1, 1, ''x'', true)', 'MX010', null, 'only the leader');
+select is(pg_temp.allowed('select outbox.fail(1, ''KAFKA:msg'', 1, 1, ''x'', true)'), 'app', 'only the supervisor');
+select * from finish();
+rollback;
