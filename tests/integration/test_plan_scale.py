@@ -56,6 +56,8 @@ def leader(pg: psycopg.Connection[Any]) -> None:
     """Epoch 1 leads, and every id is below the watermark."""
     pg.execute("update core.pipeline_lock set epoch = 1 where name = 'LEADER'")
     pg.execute("update inbox.inbox_cursor set watermark = 1000000")
+    # a step is due for commit after each message, however fast the machine: the same steps in every run
+    pg.execute("update core.setting set pipeline_commit_interval = '0'")
 
 
 def stage_plan(pg: psycopg.Connection[Any], msg_id: int, flids: range, gate: str = "G1") -> None:
