@@ -34,7 +34,7 @@ from .messages import (
     as_source,
     to_body,
 )
-from .model import Flop, Message, Model, Plan, Settings
+from .model import Flop, Message, Model, Plan, Settings, Trace, unmapped_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     Databases = Callable[[], AbstractContextManager[str]]
     """Makes a deployed database of its own, and drops it in the end."""
 
-ZONE = ZoneInfo("Asia/Shanghai")
 MODELLED_ALERTS = ("IDENTITY_COLLISION", "SAME_FLID_ACROSS_OPERATION_DAYS", "UNMAPPED_STYP")
 
 
@@ -93,7 +92,7 @@ class Product:
         return self.rows(query, *arguments)[0]
 
     def set_clock(self, now: datetime) -> None:
-        self.rows("select set_config('msgx.now', %s, false)", now.replace(tzinfo=ZONE).isoformat())
+        self.rows("select set_config('msgx.now', %s, false)", now.isoformat())
 
     def setting(self, key: str, value: str) -> None:
         self.rows("select * from core.setting_set(%s, %s)", key, value)
@@ -126,6 +125,8 @@ class Bench:
     seen_endings: dict[int, Any] = field(default_factory=dict)
     seen_notices: int = 0
     seen_event: int = 0
+    seen_trace: int = 0
+    seen_traces: int = 0
     flids: set[int] = field(default_factory=lambda: {*FLIDS, DANGLING})
     waiting: int = 0
     compared: int = 0
@@ -156,7 +157,7 @@ class Bench:
                 message = self.model.received[message_id]
                 self.remember_flids(message)
                 body = to_body(message, unreadable=unreadable)
-                self.product.mailbox.put(message_id, body, self.play.now.replace(tzinfo=ZONE))
+                self.product.mailbox.put(message_id, body, self.play.now)
                 self.waiting += 1
                 self.counted += 1
                 if self.model.endings[message_id].error_class == "EXHAUSTED":
@@ -165,7 +166,7 @@ class Bench:
             case Replay():
                 if message_id is not None:
                     body = to_body(self.model.received[message_id])
-                    self.product.mailbox.put(message_id, body, self.play.now.replace(tzinfo=ZONE))
+                    self.product.mailbox.put(message_id, body, self.play.now)
                     self.product.set_clock(self.play.now)
                     self.product.rows(
                         "select * from inbox.replay(p_ids => %s::bigint[], p_dry_run => false)", [message_id]
@@ -208,19 +209,21 @@ class Bench:
         self.check_rosters()
         self.check_requests()
         self.check_alerts()
+        self.check_traces()
         self.compared += 1
 
     def check_endings(self) -> None:
         new = [id_ for id_ in self.model.endings if id_ not in self.seen_endings]
         rows = self.product.rows(
-            "select msg_id, state, error_class, last_error, identity_key from inbox.proc_state where msg_id = any(%s)",
+            "select msg_id, state, error_class, last_error, identity_key, unmapped from inbox.proc_state "
+            "where msg_id = any(%s)",
             new,
         )
         got = {row[0]: row[1:] for row in rows}
         for id_ in new:
             ending, message = self.model.endings[id_], self.model.received[id_]
             about = f"of message {id_} {message.type}-{message.styp}"
-            state, error_class, note, identity = got.get(id_, (None,) * 4)
+            state, error_class, note, identity, unmapped = got.get(id_, (None,) * 5)
             if (state, error_class) != (ending.state, ending.error_class):
                 raise Difference("ending", ending, (state, error_class, note), about)
             if ending.note is not None and note != ending.note:
@@ -230,25 +233,15 @@ class Bench:
             bound = self.model.identities.get(message.identity, (None,))[0] == id_
             if (identity is not None) != bound or (bound and identity != message.identity):
                 raise Difference("identity", message.identity if bound else None, identity, about)
+            if ending.error_class not in ("MALFORMED", "EXHAUSTED") and (unmapped or {}) != unmapped_tags(message):
+                raise Difference("unmapped tags", unmapped_tags(message), unmapped, about)
             self.seen_endings[id_] = ending
 
     def check_documents(self) -> None:
-        rows = self.product.rows("select flid, document from flight.document(%s::bigint[])", sorted(self.flids))
+        rows = self.product.rows("select flid, document::text from flight.document(%s::bigint[])", sorted(self.flids))
         got = dict(rows)
         for flid in sorted(self.flids):
-            self.same_document("document", self.model.document(flid), got.get(flid), f"of {flid}")
-
-    @staticmethod
-    def same_document(kind: str, expected: Any, got: Any, about: str) -> None:
-        if isinstance(got, dict) and "UPDATED_AT" in got:
-            order = list(got)
-            if order.index("UPDATED_AT") != 3:
-                raise Difference("key order", "UPDATED_AT after STATE_VERSION", order, about)
-            got = {key: value for key, value in got.items() if key != "UPDATED_AT"}
-        if expected != got:
-            raise Difference(kind, expected, got, about)
-        if json.dumps(expected) != json.dumps(got):
-            raise Difference("key order", json.dumps(expected), json.dumps(got), about)
+            same_json("document", self.model.document(flid), got.get(flid), f"of {flid}")
 
     def check_notices(self) -> None:
         rows = self.product.rows(
@@ -256,34 +249,23 @@ class Bench:
             "where target = 'KAFKA:msg' and event_id > %s order by event_id",
             self.seen_event,
         )
-        got: dict[int, list[Any]] = defaultdict(list)
+        got: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for event_id, event_type, flid, version, message_id, payload in rows:
             self.seen_event = event_id
             notice = json.loads(payload)
-            envelope = (
-                notice.get("EVENT_TYPE"),
-                notice.get("FLID"),
-                notice.get("STATE_VERSION"),
-                notice["MESSAGE"]["ID"],
-            )
-            if envelope != (event_type, flid, version, message_id):
-                raise Difference("notice", (event_type, flid, version, message_id), notice, "row and payload")
-            got[flid].append({key: value for key, value in notice.items() if key not in ("EVENT_ID", "UPDATED_AT")})
-        expected: dict[int, list[Any]] = defaultdict(list)
+            same_json("notice", notice, payload, "in canonical form")
+            envelope = (event_id, event_type, flid, version, message_id)
+            inside = [notice.get(key) for key in ("EVENT_ID", "EVENT_TYPE", "FLID", "STATE_VERSION")]
+            if (*inside, notice["MESSAGE"]["ID"]) != envelope:
+                raise Difference("notice", envelope, notice, "row and payload")
+            got[flid].append(without(notice, "EVENT_ID"))
+        expected: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for notice in self.model.notices[self.seen_notices :]:
             expected[notice["FLID"]].append(notice)
         self.seen_notices = len(self.model.notices)
         for flid in sorted({*expected, *got}):
-            one, other = [[self.told(n) for n in side.get(flid, [])] for side in (expected, got)]
-            if one != other:
-                raise Difference("notice", expected.get(flid), got.get(flid), f"of {flid}")
-
-    @staticmethod
-    def told(notice: dict[str, Any]) -> str:
-        """A notice as text. Whether an empty CHANGED is a key (a deletion "has none", settled 3) is left open."""
-        if not notice.get("CHANGED", True):
-            notice = {key: value for key, value in notice.items() if key != "CHANGED"}
-        return json.dumps(notice)
+            if told(expected[flid]) != told(got[flid]):
+                raise Difference("notice", expected[flid], got[flid], f"of {flid}")
 
     def check_topic(self) -> None:
         rows = self.product.rows(
@@ -306,15 +288,13 @@ class Bench:
                 "select flid, event_type, state_version, value from outbox.claim(%s, 'KAFKA:schd', 10000)",
                 self.product.epoch,
             )
-        got = {
-            flid: (kind, version, None if value is None else json.loads(value)) for flid, kind, version, value in rows
-        }
+        got = {flid: (kind, version, value) for flid, kind, version, value in rows}
         for flid in sorted({*got, *self.model.topic}):
             expected = self.model.state_entry(flid)
             kind, version, value = got.get(flid, (None, None, None))
             if expected is None or expected[:2] != (kind, version):
                 raise Difference("state topic", expected, got.get(flid), f"of {flid}, claimed")
-            self.same_document("state topic", expected[2], value, f"of {flid}, claimed")
+            same_json("state topic", expected[2], value, f"of {flid}, claimed")
 
     def check_rosters(self) -> None:
         rows = self.product.rows(
@@ -337,6 +317,20 @@ class Bench:
         if got != expected:
             raise Difference("request", expected, got)
 
+    def check_traces(self) -> None:
+        rows = self.product.rows(
+            "select msg_id, operation_day, new_version, deleted_count, would_delete_count from ledger.schd_snap_log "
+            "where covering and result = 'COMMITTED' and log_id > %s order by log_id, operation_day",
+            self.seen_trace,
+        )
+        got = [Trace(*row) for row in rows]
+        expected = self.model.traces[self.seen_traces :]
+        self.seen_traces = len(self.model.traces)
+        if rows:
+            self.seen_trace = self.product.one("select max(log_id) from ledger.schd_snap_log")[0]
+        if sorted(got, key=str) != sorted(expected, key=str):
+            raise Difference("trace", expected, got)
+
     def check_alerts(self) -> None:
         rows = self.product.rows("select code, message_id from core.alert where code = any(%s)", list(MODELLED_ALERTS))
         got, expected = (
@@ -345,6 +339,25 @@ class Bench:
         )
         if got != expected:
             raise Difference("alert", dict(expected - got), dict(got - expected), "missing / too many")
+
+
+def without(mapping: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key not in keys}
+
+
+def told(notices: list[dict[str, Any]]) -> list[str]:
+    """Notices as text. Whether an empty CHANGED is a key (a deletion "has none", settled 3) is left open."""
+    return [json.dumps(n if n.get("CHANGED", True) else without(n, "CHANGED")) for n in notices]
+
+
+def same_json(kind: str, expected: Any, got: str | None, about: str) -> None:
+    """Byte for byte in canonical form (design 8)."""
+    if expected is None or got is None:
+        same = expected is None and got is None
+    else:
+        same = json.dumps(expected, ensure_ascii=False, separators=(",", ":")) == got
+    if not same:
+        raise Difference(kind, json.dumps(expected, ensure_ascii=False, separators=(",", ":")), got, about)
 
 
 # --- running and shrinking --------------------------------------------------------------------------------------------
@@ -356,16 +369,19 @@ class Setup:
 
     policy: str = "retain"
     cutover: str = "00:00"
+    zone: str = "Asia/Shanghai"
 
     @contextlib.contextmanager
     def bench(self, databases: Databases) -> Iterator[Bench]:
         with databases() as url:
             product = Product(url)
             try:
-                play = Play(Model(settings=Settings(cutover=time.fromisoformat(self.cutover))))
+                play = Play(
+                    Model(settings=Settings(cutover=time.fromisoformat(self.cutover), zone=ZoneInfo(self.zone)))
+                )
                 bench = Bench(product, play)
-                if self.cutover != "00:00":
-                    product.setting("msgx.airport.day-cutover", self.cutover)
+                product.setting("msgx.airport.day-cutover", self.cutover)
+                product.setting("msgx.airport.timezone", self.zone)
                 if self.policy != "retain":
                     bench.step(SetPolicy(self.policy))
                 yield bench

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from xml.sax.saxutils import escape
 
@@ -108,7 +108,7 @@ class Play:
     """Plays a stream on the model, and says what the product has to be given for the same step."""
 
     model: Model = field(default_factory=Model)
-    now: datetime = datetime(2026, 3, 10, 8, 0)  # noqa: DTZ001 - local to the airport
+    now: datetime = datetime(2026, 3, 28, tzinfo=UTC)
     last_id: int = 0
 
     def send(self, message: Message) -> model.Ending:
@@ -198,7 +198,8 @@ class Layout:
 
     def text(self, value: Any) -> str:
         plain = self.value(value)
-        form = self.pick(["plain", "plain", "plain", "padded", "cdata", "remark", "reference"])
+        forms = ["plain", "plain", "plain", "padded", "cdata", "remark", "reference"]
+        form = self.pick([*forms, "zeros"] if isinstance(value, int) else forms)
         if form == "padded":
             return f"\n {escape(plain)}\t"
         if form == "cdata" and "]]>" not in plain:
@@ -207,6 +208,8 @@ class Layout:
             return f"{escape(plain[:1])}<!-- cut -->{escape(plain[1:])}"
         if form == "reference":
             return f"&#{ord(plain[0])};{escape(plain[1:])}"
+        if form == "zeros":
+            return f"0{plain}"
         return escape(plain)
 
     def value(self, value: Any) -> str:
@@ -273,7 +276,7 @@ def _body(message: Message, layout: Layout) -> str:
             inside = _fields(record, layout)
             if wrapped:
                 inside = layout.element(message.styp, inside)
-            elif message.styp == "FDEL":
+            elif message.styp.upper() == "FDEL":
                 inside = layout.element("FDEL")
             return layout.element("FLOP", layout.gap().join([_flid(record, layout), ffid, inside]))
         case Reference(fields):
@@ -329,8 +332,9 @@ def _element(tag: str, element: dict[str, Any], layout: Layout) -> str:
         }
         text = element.get("TEXT")
         return layout.element(tag, "" if text is None else layout.text(text), attributes)
-    attributes = {number: str(element[number])} if element.get(number) is not None else {}
+    attributes = {number: layout.value("" if element[number] is None else element[number])} if number in element else {}
     other_name = {"CHCLS": "CCLS", "CHTYP": "CTYP"} if layout.pick([False, True]) else {}
+    parts += [part for part in element if part not in model.SETS[tag]]
     inside = [layout.leaf(other_name.get(part, part), element[part]) for part in parts if part in element]
     return layout.element(tag, layout.gap().join(inside), attributes)
 
@@ -388,7 +392,8 @@ class Drawn:
 
 # --- streams ----------------------------------------------------------------------------------------------------------
 
-FIRST_DAY = date(2026, 3, 10)
+FIRST_DAY = date(2026, 3, 28)
+"""In Europe the clocks change in the night of the second day."""
 DAYS = tuple(FIRST_DAY + timedelta(days=n) for n in range(3))
 FLIDS = tuple(range(7701001, 7701011))
 DANGLING = 7709999
@@ -412,7 +417,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "TRML": ("T1", "T2"),
     "CSOP": ("ZH", "CA"),
     "CSFT": ("9422", "100"),
-    "VIPR": ("镕", "A & B <x>"),
+    "VIPR": ("镕", "A & B <x>", "\U00020bb7  a\tb"),
     "REMC": ("DLY", "CNL"),
 }
 OTHER_TEXTS = ("A1", "B2", "0")
@@ -437,7 +442,7 @@ class Generator:
 
     def moment(self, day: date) -> datetime:
         """Often one of a few, so that the same value comes again; the edges of the day among them."""
-        clock = self.choices.pick([time(10, 25), time(0, 0), time(23, 59), time(8, 40), time(12, 0, 30)])
+        clock = self.choices.pick([time(10, 25), time(0, 0), time(23, 59), time(2, 30), time(12, 0, 30)])
         return datetime.combine(day, clock)
 
     def home(self, flid: int) -> date:
@@ -445,6 +450,10 @@ class Generator:
 
     def flid(self) -> int:
         return self.choices.pick(FLIDS)
+
+    def spelled(self, flid: int) -> str:
+        """A FLID is a number, however many zeros stand before it."""
+        return f"{flid:012}" if self.chance(4) else str(flid)
 
     def value(self, tag: str) -> Any:
         if tag in ("MAID", "TAID"):
@@ -475,7 +484,9 @@ class Generator:
         if tag == "DELY":
             element = {number: self.value(number), **element}
         elif self.chance(90):
-            element = {number: self.choices.number(1, 3), **element}
+            element = {number: None if self.chance(5) else self.choices.number(1, 3), **element}
+        if tag != "DELY" and self.chance(1):
+            element["XPRT"] = "x"
         return element
 
     def field(self, tag: str) -> Any:
@@ -514,6 +525,8 @@ class Generator:
         if not message.seqn:
             message = replace(message, seqn=f"N{self.count}", sndr=self.choices.pick(SENDERS))
         message = replace(message, layout=self.choices.number(0, 9999))
+        if self.chance(2) and not (isinstance(message.body, Flop) and message.body.wrapped):
+            message = replace(message, styp=message.styp.lower(), type=message.type.capitalize())
         self.sent.append(message)
         return message
 
@@ -573,7 +586,7 @@ class Generator:
         if self.chance(60):
             day = self.home(flid) if self.chance(95) else self.choices.pick(DAYS)
             fields["SODT"] = self.moment(day) if self.chance(95) else None
-        record = rec(flid, **fields)
+        record = rec(self.spelled(flid), **fields)
         if self.chance(3):
             return plan("ADFT")
         if self.chance(3):
@@ -601,7 +614,7 @@ class Generator:
                 "XABC",
             ]
         )
-        flid: int | str = self.flid()
+        flid: int | str = self.spelled(self.flid())
         tags = {"HNAG": ["FHAG", "PHAG", "MHAG"], "TAOP": ["TAOP", "TAFL", "TAID"], "VIPP": ["VIPP", "VIPR"]}.get(styp)
         fields = {
             tag: self.field(tag) for tag in (self.some(tags, 75) if tags else [styp] if model.known(styp) else [])
@@ -630,7 +643,7 @@ class Generator:
         return flop(styp, flid, wrapped=wrapped, **fields)
 
     def an_fdel(self) -> Message:
-        return fdel(self.flid())
+        return fdel(self.spelled(self.flid()))
 
     def a_resend(self) -> Message:
         """The same identity once more, with the same or another body."""
@@ -639,7 +652,7 @@ class Generator:
         old = self.choices.pick(self.sent[-30:])
         if self.chance(60):
             return old
-        if isinstance(old.body, Flop) and old.styp != "FDEL":
+        if isinstance(old.body, Flop) and old.styp.upper() != "FDEL":
             return replace(old, body=Flop(rec(self.flid(), ESTT=self.moment(FIRST_DAY))))
         if isinstance(old.body, Plan):
             return replace(old, body=Plan("1", (rec(self.flid(), SODT=self.moment(FIRST_DAY)),)))
@@ -713,6 +726,9 @@ def _message_source(message: Message) -> str:
         meta["seqn"] = message.seqn
     if message.sndr != "AODB":
         meta["sndr"] = message.sndr
+    usual = {Plan: "SCHD", Flop: "FLOP"}.get(type(message.body), message.type)
+    if message.type != usual:
+        meta["type"] = message.type
     if message.layout:
         meta["layout"] = message.layout
     body = message.body
@@ -720,10 +736,10 @@ def _message_source(message: Message) -> str:
         if message.dttm != Message.dttm:
             meta["dttm"] = message.dttm
         declared = None if message.styp == "ADFT" else str(len(body.records))
-        if body.declared != declared:
-            meta["recs"] = body.declared
+        recs = {"recs": body.declared} if body.declared != declared else {}
         records = [f"rec({_flid_source(r)}{_keywords(r.fields)})" for r in body.records]
-        return f"plan({', '.join([repr(message.styp), *records])}{_keywords(meta)})"
+        call = f"plan({', '.join([repr(message.styp), *records])}{_keywords(recs)})"
+        return f"replace({call}{_keywords(meta)})" if meta else call
     call = f"other({message.type!r}, {message.styp!r}, {body!r})"
     if isinstance(body, Flop):
         wrapped = {"wrapped": True} if body.wrapped else {}

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 # --- the catalogue (impl 11.3, settled "Types") -----------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Message:
     body: Body
     seqn: str
     sndr: str = "AODB"
-    dttm: datetime = datetime(2026, 3, 10, 8, 0)  # noqa: DTZ001 - local to the airport, like all times of a message
+    dttm: datetime = datetime(2026, 3, 28, 8, 0)  # noqa: DTZ001 - local to the airport, like all times of a message
     layout: int = 0
     """Seed of the wire layout; 0 = plain. Never changes a result (settled 15)."""
 
@@ -185,7 +186,7 @@ class Settings:
     cutover: time = time(0, 0)
     window: timedelta = timedelta(hours=48)
     request_expiry: timedelta = timedelta(hours=24)
-    offset: str = "+08:00"
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("Asia/Shanghai"))
 
 
 # --- what the system remembers ----------------------------------------------------------------------------------------
@@ -196,6 +197,7 @@ class Flight:
     flid: int
     version: int
     message_id: int
+    updated_at: datetime
     day: date | None = None
     state: Literal["ACTIVE", "DELETED"] = "ACTIVE"
     values: Fields = field(default_factory=dict)
@@ -226,6 +228,17 @@ class Request:
     sender: str | None
     opened: datetime
     state: Literal["PENDING", "DONE", "EXPIRED"] = "PENDING"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the trace of a plan says of a day it covered (fs 5.6, design 7)."""
+
+    message_id: int
+    day: date
+    version: int
+    deleted: int
+    would_delete: int
 
 
 @dataclass(frozen=True)
@@ -290,12 +303,15 @@ class Model:
     notices: list[dict[str, Any]] = field(default_factory=list)
     topic: dict[int, Told] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
     unmapped_told: set[tuple[str, date]] = field(default_factory=set)
+    now: datetime = datetime(2026, 3, 28, tzinfo=UTC)
+    """When the message in hand is worked on."""
 
     # --- steps of a stream --------------------------------------------------------------------------------------------
 
     def receive(self, message_id: int, message: Message, now: datetime) -> Ending:
-        """Work one message off to its end, back-offs included. ``now`` is local time at the airport."""
+        """Work one message off to its end, back-offs included."""
         self.received[message_id] = message
         return self._work_off(message_id, now)
 
@@ -320,11 +336,12 @@ class Model:
     # --- one message (impl 5.2) ---------------------------------------------------------------------------------------
 
     def _work_off(self, message_id: int, now: datetime) -> Ending:
-        ending = self._end(message_id, self.received[message_id], now)
+        self.now = now
+        ending = self._end(message_id, self.received[message_id])
         self.endings[message_id] = ending
         return ending
 
-    def _end(self, message_id: int, message: Message, now: datetime) -> Ending:
+    def _end(self, message_id: int, message: Message) -> Ending:
         try:
             check_decodable(message)
         except Malformed:
@@ -338,33 +355,33 @@ class Model:
             if rule.upper() in (f"{message.type}-{message.styp}".upper(), f"{message.type}-*".upper()):
                 return Ending("SKIPPED", None, f"ignored:{rule}")
         try:
-            return self._dispatch(message_id, message, now)
+            return self._dispatch(message_id, message)
         except DayConflict:
             self.alerts.append(Alert("SAME_FLID_ACROSS_OPERATION_DAYS", message_id))
             return Ending("DEAD", "PROTOCOL")
         except Protocol:
             return Ending("DEAD", "PROTOCOL")
 
-    def _dispatch(self, message_id: int, message: Message, now: datetime) -> Ending:
+    def _dispatch(self, message_id: int, message: Message) -> Ending:
         kind, styp = message.type.upper(), message.styp.upper()
         if kind == "SCHD" and styp in ("DNLD", "RESP"):
-            return self._plan(message_id, message, now)
+            return self._plan(message_id, message)
         if kind == "SCHD" and styp == "ADFT":
             return self._adft(message_id, message)
         if kind == "FDEL" or (kind == "FLOP" and styp == "FDEL"):
             return self._fdel(message_id, message)
         if kind == "FLOP":
-            return self._flop(message_id, message, now)
+            return self._flop(message_id, message)
         if kind in REFERENCE_TYPES and styp in ("ADD", "UPD", "DEL"):
             return Ending("SUCCEEDED")  # reference data moves no flight and tells nothing (impl 13.3)
         return Ending("DEAD", "EXHAUSTED")  # FAILED(UNSUPPORTED) until its ladder ends (impl 3)
 
     # --- day plans (impl 7.1, 12.1; fs 5) -----------------------------------------------------------------------------
 
-    def _plan(self, message_id: int, message: Message, now: datetime) -> Ending:
+    def _plan(self, message_id: int, message: Message) -> Ending:
         plan = message.body
         assert isinstance(plan, Plan)
-        request = self._request_answered(message, plan, now)
+        request = self._request_answered(message, plan)
         if message.styp.upper() == "RESP" and request is None and not self.policy.resp_needs_no_request:
             return Ending("SKIPPED")  # judged before its content (settled 16)
         days = self._checked_days(plan)
@@ -372,7 +389,7 @@ class Model:
             raise Protocol("a record of another day than the one asked for (fs 5.2)")
         for flid, day in days.items():
             self._check_day(flid, day)
-        change = Change(answered=request)
+        change, traces = Change(answered=request), []
         for record in plan.records:
             flid = record.number
             assert flid is not None
@@ -381,9 +398,15 @@ class Model:
         for day in self._covered_days(message, request):
             members = frozenset(flid for flid, its_day in days.items() if its_day == day)
             change.rosters[day] = members
+            missing = self._absent(day, members)
+            version = self.rosters[day].version + 1 if day in self.rosters else 1
             if self.policy.deletes_absent_flights:
-                change.deletions += self._absent(day, members)
+                change.deletions += missing
+                traces.append(Trace(message_id, day, version, len(missing), 0))
+            else:
+                traces.append(Trace(message_id, day, version, 0, len(missing)))
         self._apply(message_id, message, change)
+        self.traces += traces
         return Ending("SUCCEEDED")
 
     def _checked_days(self, plan: Plan) -> dict[int, date]:
@@ -412,14 +435,14 @@ class Model:
         if flight.day is not None and flight.day != day:
             raise DayConflict(f"{flid} is of {flight.day}, not of {day}")
 
-    def _request_answered(self, message: Message, plan: Plan, now: datetime) -> Request | None:
+    def _request_answered(self, message: Message, plan: Plan) -> Request | None:
         """Type, day and sender, newest first; an answer without records by type and sender (settled 17), and so one
         whose records tell no day: it is refused for that, rather than skipped."""
         days = {self.day_of(record.fields["SODT"]) for record in plan.records if record.fields.get("SODT") is not None}
         for request in reversed(self.requests):
             if request.state != "PENDING" or request.sender not in (None, message.sndr):
                 continue
-            if now - request.opened >= self.settings.request_expiry:
+            if self.now - request.opened >= self.settings.request_expiry:
                 continue
             if message.styp.upper() == "RESP":
                 if not days or request.day in days:
@@ -434,8 +457,9 @@ class Model:
             return [request.day]  # an answer is no scheduled plan, whatever its window
         if message.styp.upper() != "DNLD" or not self.trust_window:
             return []
-        start, end = message.dttm, message.dttm + self.settings.window
-        day, covered = self.day_of(start), []
+        start = self.instant(message.dttm)
+        end = start + self.settings.window
+        day, covered = self.day_of(message.dttm), []
         while self.begin_of(day) < end:
             if start <= self.begin_of(day) and self.begin_of(day + timedelta(days=1)) <= end:
                 covered.append(day)
@@ -450,7 +474,7 @@ class Model:
             flight = self.flights.get(flid)
             if flight is None or not flight.active:
                 continue
-            if flight.day != day:
+            if flight.day != day and self.policy.deletes_absent_flights:
                 raise Protocol("roster and flight disagree on the day (fs 5.5)")
             missing.append(flid)
         return missing
@@ -472,7 +496,7 @@ class Model:
         self._apply(message_id, message, Change({flid: self._next(message_id, record, day=day)}))
         return Ending("SUCCEEDED")
 
-    def _flop(self, message_id: int, message: Message, now: datetime) -> Ending:
+    def _flop(self, message_id: int, message: Message) -> Ending:
         flop = message.body
         assert isinstance(flop, Flop)
         flid = flop.record.number
@@ -483,7 +507,7 @@ class Model:
         ):
             raise Protocol("only the RMS allocates (impl 12.2)")
         if not any(known(tag) for tag in fields):
-            self._unmapped(message.styp, now)
+            self._unmapped(message.styp)
             return Ending("SUCCEEDED", None, f"unmapped:{message.styp}")
         flight = self.flights.get(flid)
         deleted = flid in self.gone or (flight is not None and not flight.active)
@@ -492,10 +516,11 @@ class Model:
         self._apply(message_id, message, Change({flid: self._next(message_id, flop.record, flop=True)}))
         return Ending("SUCCEEDED")
 
-    def _unmapped(self, styp: str, now: datetime) -> None:
+    def _unmapped(self, styp: str) -> None:
         """Alert once a day for each STYP (settled 4)."""
-        if (styp.upper(), now.date()) not in self.unmapped_told:
-            self.unmapped_told.add((styp.upper(), now.date()))
+        today = self.now.astimezone(self.settings.zone).date()
+        if (styp.upper(), today) not in self.unmapped_told:
+            self.unmapped_told.add((styp.upper(), today))
             self.alerts.append(Alert("UNMAPPED_STYP"))
 
     def _fdel(self, message_id: int, message: Message) -> Ending:
@@ -520,13 +545,13 @@ class Model:
         if before is None or not before.active:
             # a new life starts from nothing but day (where the row was kept) and version (settled 10)
             kept_day = before.day if before and not self.policy.deletion_removes_row else None
-            before = Flight(flid, self.version(flid), message_id, kept_day)
+            before = Flight(flid, self.version(flid), message_id, self.now, kept_day)
         values: dict[str, Any] = {} if whole else dict(before.values)
         for tag, value in merged(record.fields).items():
             if value is None or value == []:
                 values.pop(tag, None)  # explicitly empty clears, everywhere (settled 12)
             elif tag in SETS:
-                values[tag] = [element_of(tag, ordinal, parts) for ordinal, parts in enumerate(value, 1)]
+                values[tag] = [self.element(tag, ordinal, parts) for ordinal, parts in enumerate(value, 1)]
             else:
                 values[tag] = self.shown(value)
         if flop:
@@ -535,6 +560,7 @@ class Model:
             before,
             version=before.version + 1,
             message_id=message_id,
+            updated_at=self.now,
             state="ACTIVE",
             day=before.day or (None if flop else day),
             values=values,
@@ -565,7 +591,7 @@ class Model:
         # a main flight moves when the value of its MAFL changes, unless it moved anyway (settled 1, 6)
         for flid, flight in list(self.flights.items()):
             if flight.active and flid not in change.upserts and self.children_shown(flid) != children_before[flid]:
-                self.flights[flid] = replace(flight, version=flight.version + 1, message_id=message_id)
+                self.flights[flid] = self._moved(flight, message_id)
 
         meta = {"ID": message_id, "TYPE": message.type, "STYP": message.styp}
         for flid in sorted(before.keys() | self.flights.keys()):
@@ -591,14 +617,24 @@ class Model:
 
     def _notice(self, event_type: str, flid: int, version: int, meta: Mapping[str, Any], **rest: Any) -> None:
         self.notices.append(
-            {"EVENT_TYPE": event_type, "FLID": flid, "STATE_VERSION": version, "MESSAGE": dict(meta), **rest}
+            {
+                "EVENT_TYPE": event_type,
+                "FLID": flid,
+                "STATE_VERSION": version,
+                "UPDATED_AT": self.shown(self.now),
+                "MESSAGE": dict(meta),
+                **rest,
+            }
         )
+
+    def _moved(self, flight: Flight, message_id: int) -> Flight:
+        return replace(flight, version=flight.version + 1, message_id=message_id, updated_at=self.now)
 
     def _delete(self, flid: int, message_id: int) -> None:
         """A deletion is a step of its own (settled 1)."""
         flight = self.flights[flid]
         if not self.policy.deletion_removes_row:
-            self.flights[flid] = replace(flight, state="DELETED", version=flight.version + 1, message_id=message_id)
+            self.flights[flid] = replace(self._moved(flight, message_id), state="DELETED")
             return
         del self.flights[flid]
         self.gone[flid] = flight.version + 1
@@ -640,7 +676,7 @@ class Model:
         ]
 
     def document(self, flid: int) -> dict[str, Any] | None:
-        """The full state, keys in catalogue order, absent without a value (design 3). UPDATED_AT is left out."""
+        """The full state, keys in catalogue order, absent without a value (design 3)."""
         flight = self.flights.get(flid)
         if flight is None:
             return None
@@ -648,6 +684,7 @@ class Model:
             "FLID": flid,
             "STATE": flight.state,
             "STATE_VERSION": flight.version,
+            "UPDATED_AT": self.shown(flight.updated_at),
             "OPERATION_DAY": flight.day.isoformat() if flight.day else None,
             "LAST_MESSAGE_ID": flight.message_id,
         }
@@ -664,27 +701,54 @@ class Model:
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
-    def day_of(self, moment: datetime) -> date:
+    def instant(self, local: datetime) -> datetime:
+        """A local time of a message. One that the zone skips or doubles: the offset before the change (design 5)."""
+        return local.replace(tzinfo=self.settings.zone).astimezone(UTC)
+
+    def day_of(self, local: datetime) -> date:
         """A time before the cut-over belongs to the day before (settled 9)."""
-        return moment.date() if moment.time() >= self.settings.cutover else moment.date() - timedelta(days=1)
+        moment = self.instant(local).astimezone(self.settings.zone)
+        return moment.date() - timedelta(days=0 if moment.time() >= self.settings.cutover else 1)
 
     def begin_of(self, day: date) -> datetime:
-        return datetime.combine(day, self.settings.cutover)
+        return self.instant(datetime.combine(day, self.settings.cutover))
 
     def shown(self, value: Any) -> Any:
-        """A value as JSON shows it: times with the airport's offset (design 8)."""
-        return shown(value, self.settings.offset)
+        """A value as JSON shows it: times as RFC 3339 with the airport's offset (design 8)."""
+        if isinstance(value, datetime):
+            moment = value if value.tzinfo else self.instant(value)
+            return moment.astimezone(self.settings.zone).isoformat()
+        return value
+
+    def element(self, tag: str, ordinal: int, parts: Fields) -> dict[str, Any]:
+        """One element: ORDINAL, its number, its parts in catalogue order; an empty part has no key (settled 14)."""
+        return {"ORDINAL": ordinal} | {
+            part: self.shown(parts[part]) for part in SETS[tag] if parts.get(part) is not None
+        }
 
 
 # --- rules that need no memory ----------------------------------------------------------------------------------------
 
 
-def shown(value: Any, offset: str = "+08:00") -> Any:
-    return value.isoformat(timespec="seconds") + offset if isinstance(value, datetime) else value
-
-
 def known(tag: str) -> bool:
     return tag in SCALARS or tag in SITE_SCALARS or tag in SETS or tag in SECTIONS or tag in IN_ATTRIBUTES
+
+
+def unmapped_tags(message: Message) -> dict[str, int]:
+    """Tags that no catalogue row names, with their number; kept with the outcome (design 5)."""
+    body = message.body
+    if isinstance(body, Flop) and body.wrapped and not any(known(tag) for tag in body.record.fields):
+        return {message.styp: 1}  # an element with nothing known in it wraps nothing
+    records = body.records if isinstance(body, Plan) else [body.record] if isinstance(body, Flop) else []
+    found: dict[str, int] = {}
+    for record in records:
+        for tag, value in record.fields.items():
+            strange = [] if known(tag) or tag == "MAFL" else [tag]
+            for element in value or [] if tag in SETS else []:
+                strange += [f"{tag}/{part}" for part in element if part not in SETS[tag]]
+            for path in strange:
+                found[path] = found.get(path, 0) + 1
+    return found
 
 
 def merged(fields: Fields) -> dict[str, Any]:
@@ -701,11 +765,6 @@ def merged(fields: Fields) -> dict[str, Any]:
         elif tag in SCALARS or tag in SITE_SCALARS or tag in SETS:
             result[tag] = value
     return result
-
-
-def element_of(tag: str, ordinal: int, parts: Fields) -> dict[str, Any]:
-    """One element: ORDINAL, its number, its parts in catalogue order; an empty part has no key (settled 14)."""
-    return {"ORDINAL": ordinal, **{part: shown(parts[part]) for part in SETS[tag] if parts.get(part) is not None}}
 
 
 def flop_rules(fields: Fields, values: dict[str, Any]) -> None:

@@ -12,8 +12,8 @@ from .messages import DAYS, Deliver, OpenRequest, SetPolicy, Step, TrustWindow, 
 if TYPE_CHECKING:
     from .harness import Databases
 
-SODT = at("2026-03-10T10:25")
-NEXT = at("2026-03-11T10:25")
+SODT = at("2026-03-28T10:25")
+NEXT = at("2026-03-29T10:25")
 
 STREAMS: dict[str, tuple[Setup, list[Step]]] = {
     "a former life on another day's roster": (
@@ -34,7 +34,7 @@ STREAMS: dict[str, tuple[Setup, list[Step]]] = {
             OpenRequest(DAYS[1]),
             Deliver(plan("DNLD", rec(7701009, SODT=SODT))),
             TrustWindow(on=True),
-            Deliver(plan("DNLD", rec(7701010, SODT=NEXT), dttm=at("2026-03-09T12:00"))),
+            Deliver(plan("DNLD", rec(7701010, SODT=NEXT), dttm=at("2026-03-27T12:00"))),
         ],
     ),
     "an answer that tells no day": (

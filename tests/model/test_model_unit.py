@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -37,8 +38,8 @@ from .messages import (
 from .model import LEDGER, RETAIN, Broken, Ending, Flop, Model, Other, Plan, Policy, Reference, Settings
 
 D0, D1, D2 = DAYS
-SODT = at("2026-03-10T10:25")
-NEXT = at("2026-03-11T10:25")
+SODT = at("2026-03-28T10:25")
+NEXT = at("2026-03-29T10:25")
 
 SUCCEEDED = Ending("SUCCEEDED")
 SKIPPED = Ending("SKIPPED")
@@ -236,15 +237,37 @@ def test_day_of_a_flight_without_one_is_filled(policy: Policy) -> None:
     play = world(policy, plan("ADFT", rec(1, FLNO="CA100")))
     assert value(play, 1, "OPERATION_DAY") is None
     play.send(plan("DNLD", rec(1, SODT=NEXT)))
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-11"
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-29"
+
+
+@pytest.mark.parametrize(
+    ("local", "shown"),
+    [
+        ("2026-03-29T01:59", "2026-03-29T01:59:00+01:00"),
+        ("2026-03-29T02:30", "2026-03-29T03:30:00+02:00"),
+        ("2026-03-29T03:30", "2026-03-29T03:30:00+02:00"),
+        ("2026-10-25T02:30", "2026-10-25T02:30:00+02:00"),
+    ],
+)
+def test_a_time_the_zone_skips_or_doubles(local: str, shown: str) -> None:
+    """design 5: resolves by one stated rule, the offset before the change."""
+    play = Play(Model(settings=Settings(zone=ZoneInfo("Europe/Berlin"))))
+    play.send(plan("ADFT", rec(1, ESTT=at(local))))
+    assert value(play, 1, "ESTT") == shown
+
+
+def test_unmapped_tags_are_counted() -> None:
+    """design 5: a tag that no catalogue row names is counted and kept with the message's outcome."""
+    message = plan("DNLD", rec(1, XTRA="a", MAFL="2", GTDT=[{"GATE": "1", "XPRT": "x"}]), rec(2, XTRA=None, NOTE="b"))
+    assert model.unmapped_tags(message) == {"XTRA": 2, "GTDT/XPRT": 1, "NOTE": 1}
 
 
 def test_cut_over() -> None:
     """settled 9: a time before the cut-over belongs to the day before."""
     play = Play(Model(settings=Settings(cutover=time(4))))
-    play.send(plan("DNLD", rec(1, SODT=at("2026-03-10T03:59")), rec(2, SODT=at("2026-03-10T04:00"))))
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-09"
-    assert value(play, 2, "OPERATION_DAY") == "2026-03-10"
+    play.send(plan("DNLD", rec(1, SODT=at("2026-03-28T03:59")), rec(2, SODT=at("2026-03-28T04:00"))))
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-27"
+    assert value(play, 2, "OPERATION_DAY") == "2026-03-28"
 
 
 # --- merging (impl 11.3, 12.1, 12.2; fs 5.4; settled 12 to 14) --------------------------------------------------------
@@ -261,7 +284,9 @@ def test_absent_in_a_plan(policy: Policy) -> None:
     expected = {**kept, "GTDT": [{"ORDINAL": 1, "GTNO": 1, "GATE": "G1"}]} if policy is RETAIN else {}
     document = play.model.document(1) or {}
     assert {
-        k: v for k, v in document.items() if k not in "FLID STATE STATE_VERSION OPERATION_DAY LAST_MESSAGE_ID SODT"
+        k: v
+        for k, v in document.items()
+        if k not in "FLID STATE STATE_VERSION UPDATED_AT OPERATION_DAY LAST_MESSAGE_ID SODT"
     } == expected
 
 
@@ -295,7 +320,7 @@ def test_a_set_is_replaced_as_a_whole_in_message_order(policy: Policy) -> None:
         plan("DNLD", rec(1, SODT=SODT, GTDT=[{"GTNO": 2, "GATE": "G9", "PGOT": SODT}, {"GTNO": 2, "GATE": None}]))
     )
     assert value(play, 1, "GTDT") == [
-        {"ORDINAL": 1, "GTNO": 2, "GATE": "G9", "PGOT": "2026-03-10T10:25:00+08:00"},
+        {"ORDINAL": 1, "GTNO": 2, "GATE": "G9", "PGOT": "2026-03-28T10:25:00+08:00"},
         {"ORDINAL": 2, "GTNO": 2},
     ]
 
@@ -464,7 +489,7 @@ def test_flop_with_no_payload(policy: Policy) -> None:
 def test_flop_merges_known_tags_whatever_its_styp(policy: Policy) -> None:
     """settled 4."""
     play = world(policy, plan("DNLD", rec(1, SODT=SODT)), flop("XABC", 1, ESTT=SODT, XTRA="x", wrapped=True))
-    assert value(play, 1, "ESTT") == "2026-03-10T10:25:00+08:00"
+    assert value(play, 1, "ESTT") == "2026-03-28T10:25:00+08:00"
     assert last_notice(play, 1)["CHANGED"] == ["ESTT"]
 
 
@@ -472,8 +497,8 @@ def test_flop_merges_known_tags_whatever_its_styp(policy: Policy) -> None:
 def test_flop_changes_sodt_and_no_day(policy: Policy) -> None:
     """settled 9: a SODT in a FLOP changes the scalar only."""
     play = world(policy, plan("DNLD", rec(1, SODT=SODT)), flop("XABC", 1, SODT=NEXT))
-    assert value(play, 1, "SODT").startswith("2026-03-11")
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-10"
+    assert value(play, 1, "SODT").startswith("2026-03-29")
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-28"
 
 
 def test_flop_for_an_unknown_flight() -> None:
@@ -495,9 +520,9 @@ def test_adft(policy: Policy) -> None:
     """impl 12.3: 新建 ADFT 若带可解析的 SODT，按同一运营日规则计算；否则保留为 NULL."""
     play = world(policy, plan("ADFT", rec(1, FLNO="CA100")), plan("ADFT", rec(2, SODT=NEXT)))
     assert value(play, 1, "OPERATION_DAY") is None
-    assert value(play, 2, "OPERATION_DAY") == "2026-03-11"
+    assert value(play, 2, "OPERATION_DAY") == "2026-03-29"
     play.send(plan("ADFT", rec(1, SODT=NEXT)))
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-11"
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-29"
     assert play.send(plan("ADFT", rec(1, SODT=SODT))) == PROTOCOL
     assert codes(play) == ["SAME_FLID_ACROSS_OPERATION_DAYS"]
 
@@ -524,6 +549,7 @@ def test_a_message_that_changes_nothing_moves_and_is_told(policy: Policy) -> Non
         "EVENT_TYPE": "UPSERT",
         "FLID": 1,
         "STATE_VERSION": 2,
+        "UPDATED_AT": "2026-03-28T08:02:00+08:00",
         "MESSAGE": {"ID": 2, "TYPE": "SCHD", "STYP": "DNLD"},
         "CHANGED": [],
     }
@@ -546,10 +572,11 @@ def test_document_is_in_catalogue_order_without_absent_keys(policy: Policy) -> N
         ("FLID", 7701002),
         ("STATE", "ACTIVE"),
         ("STATE_VERSION", 1),
-        ("OPERATION_DAY", "2026-03-10"),
+        ("UPDATED_AT", "2026-03-28T08:01:00+08:00"),
+        ("OPERATION_DAY", "2026-03-28"),
         ("LAST_MESSAGE_ID", 1),
         ("MVIN", "D"),
-        ("SODT", "2026-03-10T10:25:00+08:00"),
+        ("SODT", "2026-03-28T10:25:00+08:00"),
         ("MAXP", 170),
         ("GTDT", [{"ORDINAL": 1, "GTNO": 1, "GATE": "G12"}]),
     ]
@@ -567,6 +594,7 @@ def test_fdel_under_retain() -> None:
         "EVENT_TYPE": "TOMBSTONE",
         "FLID": 1,
         "STATE_VERSION": 2,
+        "UPDATED_AT": "2026-03-28T08:02:00+08:00",
         "MESSAGE": {"ID": 2, "TYPE": "FLOP", "STYP": "FDEL"},
     }
     assert play.model.state_entry(1) == ("TOMBSTONE", 2, None)
@@ -605,9 +633,10 @@ def test_versions_never_repeat_and_a_new_life_starts_from_nothing(policy: Policy
         "FLID": 1,
         "STATE": "ACTIVE",
         "STATE_VERSION": 3,
-        "OPERATION_DAY": "2026-03-10",
+        "UPDATED_AT": "2026-03-28T08:03:00+08:00",
+        "OPERATION_DAY": "2026-03-28",
         "LAST_MESSAGE_ID": 3,
-        "SODT": "2026-03-10T10:25:00+08:00",
+        "SODT": "2026-03-28T10:25:00+08:00",
     }
     assert last_notice(play, 1)["CHANGED"] == ["SODT"]
 
@@ -618,9 +647,9 @@ def test_new_life_on_another_day() -> None:
     assert play.send(plan("DNLD", rec(1, SODT=NEXT))) == PROTOCOL
     assert play.send(plan("ADFT", rec(1, SODT=NEXT))) == PROTOCOL
     assert play.send(plan("ADFT", rec(1, FLNO="CA1"))) == SUCCEEDED
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-10"
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-28"
     play = world(LEDGER, plan("DNLD", rec(1, SODT=SODT)), fdel(1), plan("DNLD", rec(1, SODT=NEXT)))
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-11"
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-29"
 
 
 def test_a_deleted_row_counts_as_deleted_after_a_switch() -> None:
@@ -631,7 +660,7 @@ def test_a_deleted_row_counts_as_deleted_after_a_switch() -> None:
     play.send(fdel(1))
     assert play.model.version(1) == 2
     assert play.send(plan("DNLD", rec(1, SODT=NEXT))) == SUCCEEDED
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-11"
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-29"
     assert value(play, 1, "STATE_VERSION") == 3
     play.send(plan("ADFT", rec(2)))
     assert value(play, 2, "OPERATION_DAY") is None
@@ -643,7 +672,7 @@ def test_a_removed_row_is_known_as_deleted_after_a_switch_back() -> None:
     play.step(SetPolicy("retain"))
     play.send(plan("DNLD", rec(1, SODT=NEXT)))
     assert value(play, 1, "STATE_VERSION") == 3
-    assert value(play, 1, "OPERATION_DAY") == "2026-03-11"
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-29"
 
 
 # --- code shares (impl 11.4, 12.3; settled 5 to 8) --------------------------------------------------------------------
@@ -721,6 +750,7 @@ def test_deleting_a_main_cascades() -> None:
             "EVENT_TYPE": "TOMBSTONE",
             "FLID": 10,
             "STATE_VERSION": 3,
+            "UPDATED_AT": "2026-03-28T08:03:00+08:00",
             "MESSAGE": {"ID": 3, "TYPE": "FLOP", "STYP": "FDEL"},
             "CHILDREN": [11, 12],
         }
@@ -861,6 +891,7 @@ def test_o_minus_n_under_ledger() -> None:
     }
     assert play.model.version(2) == 2
     assert play.model.rosters == {D0: model.Roster(2, 3, frozenset({1}))}
+    assert play.model.traces[-1] == model.Trace(3, D0, version=2, deleted=2, would_delete=0)
 
 
 def test_o_minus_n_is_kept_under_retain() -> None:
@@ -869,6 +900,7 @@ def test_o_minus_n_is_kept_under_retain() -> None:
     play.send(plan("RESP", rec(1, SODT=SODT)))
     assert [flight.state for flight in play.model.flights.values()] == ["ACTIVE"] * 3
     assert play.model.rosters == {D0: model.Roster(2, 2, frozenset({1}))}
+    assert play.model.traces[-1] == model.Trace(2, D0, version=2, deleted=0, would_delete=2)
 
 
 def test_an_empty_answer_deletes_the_whole_day_under_ledger() -> None:
@@ -914,17 +946,18 @@ def test_rosters_are_disjoint() -> None:
 @both
 def test_a_scheduled_plan_changes_states_and_no_roster(policy: Policy) -> None:
     """fs 5.2: 定时下发的 48 小时窗口，只覆盖状态."""
-    play = world(policy, plan("DNLD", rec(1, SODT=SODT), rec(2, SODT=NEXT), dttm=at("2026-03-09T12:00")))
+    play = world(policy, plan("DNLD", rec(1, SODT=SODT), rec(2, SODT=NEXT), dttm=at("2026-03-27T12:00")))
     assert play.model.rosters == {}
 
 
 @pytest.mark.parametrize(
     ("dttm", "days"),
     [
-        ("2026-03-09T23:00", [D0]),
-        ("2026-03-10T00:00", [D0, D1]),
-        ("2026-03-10T00:01", [D1]),
-        ("2026-03-08T12:00", [D0 - timedelta(days=1)]),
+        ("2026-03-27T23:00", [D0]),
+        ("2026-03-28T00:00", [D0, D1]),
+        ("2026-03-28T00:01", [D1]),
+        ("2026-03-26T12:00", [D0 - timedelta(days=1)]),
+        ("2026-03-27T00:00", [D0 - timedelta(days=1), D0]),
     ],
 )
 def test_trust_window(dttm: str, days: list[date]) -> None:
@@ -939,7 +972,7 @@ def test_trust_window_deletes_under_ledger() -> None:
     """design 7: where the setting allows it."""
     play = Play(Model(LEDGER))
     play.step(TrustWindow(on=True))
-    window = {"dttm": at("2026-03-09T12:00")}
+    window = {"dttm": at("2026-03-27T12:00")}
     play.send(plan("DNLD", rec(1, SODT=SODT), rec(2, SODT=SODT), rec(3, SODT=NEXT), **window))
     play.send(plan("DNLD", rec(1, SODT=SODT), **window))
     assert play.model.flights.keys() == {1, 3}
@@ -1007,8 +1040,8 @@ def test_the_plain_layout() -> None:
     """design 5: the wire format."""
     message = plan("DNLD", rec(1, SODT=SODT, GTDT=[{"GTNO": 1, "GATE": "G1"}], CKDT=[], FDIV={"DDES": "HKG"}), seqn="9")
     assert to_xml(message) == (
-        "<MSG><META><SNDR>AODB</SNDR><SEQN>9</SEQN><DTTM>10MAR260800</DTTM><TYPE>SCHD</TYPE><STYP>DNLD</STYP></META>"
-        "<SCHD><RECS>1</RECS><FLTR><FLID>1</FLID><SODT>10MAR261025</SODT>"
+        "<MSG><META><SNDR>AODB</SNDR><SEQN>9</SEQN><DTTM>28MAR260800</DTTM><TYPE>SCHD</TYPE><STYP>DNLD</STYP></META>"
+        "<SCHD><RECS>1</RECS><FLTR><FLID>1</FLID><SODT>28MAR261025</SODT>"
         '<GTDT GTNO="1"><GATE>G1</GATE></GTDT><CKDT CKNO="0"/><FDIV DDES="HKG"/></FLTR></SCHD></MSG>'
     )
 
@@ -1016,7 +1049,7 @@ def test_the_plain_layout() -> None:
 def test_layouts_differ() -> None:
     message = plan("DNLD", rec(1, SODT=SODT, FLNO="CA100"), seqn="9")
     assert len({to_xml(replace(message, layout=n)) for n in range(20)}) > 15
-    assert Layout(0).moment(at("2026-03-10T10:25:30")) == "20260310102530"
+    assert Layout(0).moment(at("2026-03-28T10:25:30")) == "20260328102530"
 
 
 def test_a_stream_is_printed_as_source() -> None:
