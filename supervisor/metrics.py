@@ -1,19 +1,20 @@
 """``/metrics`` for Prometheus: what a person would look at in ``msgx status``, as numbers.
 
-Each scrape asks the database once, in one statement that only touches small or partial indexes, and takes the rest from
-this process. A database that does not answer is ``msgx_database_up 0``, and the scrape still succeeds.
+Each scrape reads ``pipeline.status`` once, as ``msgx status`` does, and takes the rest from this process. A database
+that does not answer is ``msgx_database_up 0``, and the scrape still succeeds.
 """
 
 from __future__ import annotations
 
 import threading
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import psycopg
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from supervisor import database
+from supervisor import status
 from supervisor.database import Session
 from supervisor.errors import DatabaseUnreachable
 
@@ -25,33 +26,6 @@ if TYPE_CHECKING:
 
     from supervisor.config import Settings
     from supervisor.duties import Board
-
-_NUMBERS = """
-select
-  c.watermark,
-  coalesce(extract(epoch from core.now() - c.hole_since), 0) as hole_seconds,
-  extract(epoch from core.now() - c.read_at) as read_seconds,
-  (select count(*) from inbox.hole) as holes,
-  (select coalesce(sum(h.last_id - h.first_id + 1), 0) from inbox.hole h) as hole_ids,
-  b.unfinished, coalesce(extract(epoch from core.now() - b.oldest), 0) as oldest_seconds,
-  (select count(*) from inbox.proc_state m where m.state = 'DEAD') as dead,
-  (select count(*) from inbox.proc_state m
-   where m.backfill_at is null and m.backfill_abandoned_at is null
-     and m.state in ('SUCCEEDED', 'SKIPPED', 'DEAD')) as owed,
-  (select count(*) from inbox.proc_state m
-   where m.backfill_abandoned_at is not null and m.backfill_acknowledged_at is null) as abandoned,
-  (select count(*) from core.alert a where a.acknowledged_at is null) as alerts
-from inbox.inbox_cursor c
-cross join (
-  select count(*) as unfinished, min(m.enqueued_at) as oldest
-  from inbox.proc_state m where m.state in ('PENDING', 'FAILED')) b
-"""
-_EVENTS = """
-select e.target, e.state, count(*) as events, coalesce(extract(epoch from core.now() - min(e.created_at)), 0) as oldest
-from outbox.msg_event e
-where e.state in ('PENDING', 'DEAD')
-group by e.target, e.state
-"""
 
 
 class Metrics:
@@ -112,40 +86,48 @@ class Metrics:
         yield from (age, running, hung, failures, done)
 
     def _database(self) -> Iterator[Metric]:
-        connection = self._session.connection
-        row = database.row(connection, _NUMBERS)
-        mailbox_max = self._board.mailbox_max()
-        gauges = [
-            ("msgx_watermark", "Mailbox id up to which all was read", row.watermark),
-            ("msgx_hole_wait_seconds", "How long a missing mailbox id has been waited for", row.hole_seconds),
+        found = status.collect(self._session.connection)
+        now, backlog, marks, hole = found["at"], found["backlog"], found["marks"], found["hole"]
+        gauges: list[tuple[str, str, float]] = [
+            ("msgx_watermark", "Mailbox id up to which all was read", found["watermark"]),
+            ("msgx_hole_wait_seconds", "How long a missing id has been waited for", _age(now, hole and hole["since"])),
             (
                 "msgx_pipeline_backlog_oldest_unprocessed_seconds",
                 "Age of the oldest unfinished message",
-                row.oldest_seconds,
+                backlog["head"]["age_seconds"] if backlog["head"] else 0,
             ),
-            ("msgx_pipeline_backlog_messages", "Unfinished messages", row.unfinished),
-            ("msgx_messages_dead", "Messages that ended DEAD", row.dead),
-            ("msgx_marks_owed", "Finished messages whose mark is not in the mailbox yet", row.owed),
-            ("msgx_marks_abandoned", "Marks given up and not yet acknowledged", row.abandoned),
-            ("msgx_alerts_open", "Alerts nobody took note of", row.alerts),
+            ("msgx_pipeline_backlog_messages", "Unfinished messages", backlog["count"]),
+            ("msgx_messages_dead", "Messages that ended DEAD", found["messages"]["DEAD"]),
+            ("msgx_marks_owed", "Finished messages whose mark is not in the mailbox yet", marks["owed"]),
+            ("msgx_marks_overdue", "Of these, those older than R", marks["overdue"]),
+            ("msgx_marks_abandoned", "Marks given up and not yet acknowledged", marks["abandoned"]),
+            (
+                "msgx_alerts_open",
+                "Alerts of the last day nobody took note of",
+                found["alerts"]["unacknowledged_last_day"],
+            ),
         ]
-        if row.read_seconds is not None:
-            gauges.append(("msgx_mailbox_read_age_seconds", "Since the mailbox was last read", row.read_seconds))
+        if found["read_at"] is not None:
+            gauges.append(
+                ("msgx_mailbox_read_age_seconds", "Since the mailbox was last read", _age(now, found["read_at"]))
+            )
+        mailbox_max = self._board.mailbox_max()
         if mailbox_max is not None:
-            lag = max(0, mailbox_max - row.watermark)
+            lag = max(0, mailbox_max - found["watermark"])
             gauges.append(("msgx_watermark_lag", "Mailbox ids behind the watermark, at the last look", lag))
         for name, says, number in gauges:
             yield GaugeMetricFamily(name, says, float(number))
-        yield CounterMetricFamily("msgx_permanent_holes", "Holes that were passed over", float(row.holes))
-        yield CounterMetricFamily("msgx_permanent_hole_ids", "Missing ids that were passed over", float(row.hole_ids))
+        yield CounterMetricFamily("msgx_permanent_holes", "Holes that were passed over", found["holes_released"])
         events = GaugeMetricFamily("msgx_outbox_events", "Events by target and state", labels=["target", "state"])
         oldest = GaugeMetricFamily(
-            "msgx_outbox_oldest_seconds", "Age of the oldest event by target and state", labels=["target", "state"]
+            "msgx_outbox_oldest_pending_seconds", "Age of the oldest event not told", labels=["target"]
         )
-        found = {(one.target, one.state): one for one in database.rows(connection, _EVENTS)}
-        for target in (database.MSG, database.SCHD):
+        for target, counts in found["outbox"].items():
             for state in ("PENDING", "DEAD"):
-                one = found.get((target, state))
-                events.add_metric([target, state], one.events if one else 0)
-                oldest.add_metric([target, state], float(one.oldest) if one else 0)
+                events.add_metric([target, state], counts[state])
+            oldest.add_metric([target], float(counts["oldest_pending_seconds"] or 0))
         yield from (events, oldest)
+
+
+def _age(now: str, then: str | None) -> float:
+    return 0.0 if then is None else (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds()

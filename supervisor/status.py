@@ -59,16 +59,18 @@ select
   c.hole_since + s.pipeline_max_commit_delay as hole_ends,
   s.pipeline_shadow as shadow,
   h.msg_id as head, h.state as head_state, h.error_class, h.last_error, h.next_attempt_at,
-  (select count(*) from inbox.proc_state m where m.state in ('PENDING', 'FAILED')) as unfinished,
+  (select count(*) from inbox.proc_state m
+   where m.state in ('PENDING', 'FAILED') and m.msg_id > q.finished_through) as unfinished,
   msg.events as msg_events, msg.due as msg_due,
   schd.events as schd_events, schd.due as schd_due,
   owed.marks, owed.due as marks_due
 from inbox.inbox_cursor c
 cross join core.setting s
+cross join inbox.queue_head q
 left join lateral (
   select m.msg_id, m.state, m.error_class, m.last_error, m.next_attempt_at
   from inbox.proc_state m
-  where m.state in ('PENDING', 'FAILED')
+  where m.state in ('PENDING', 'FAILED') and m.msg_id > q.finished_through
   order by m.msg_id
   limit 1) h on true
 cross join lateral (
@@ -78,6 +80,7 @@ cross join lateral (
     select count(*) as events, (array_agg(e.next_attempt_at order by e.event_id))[1] as due
     from outbox.msg_event e
     where e.target = 'KAFKA:msg' and e.state = 'PENDING'
+      and e.event_id > (select t.settled_through from outbox.queue_head t)
     group by e.flid) f) msg
 cross join lateral (
   select count(*) as events, min(e.next_attempt_at) as due
@@ -129,85 +132,57 @@ def _rests(found: Any, marks: int) -> Iterator[Rest]:
         yield Rest(f"{marks} messages are owed their mark in the mailbox{due}.", found.marks_due)
 
 
-_STATUS = """
-select
-  core.now() as now,
-  (select jsonb_build_object(
-     'watermark', c.watermark,
-     'hole', c.hole_first_id, 'hole_since', c.hole_since, 'hole_ends', c.hole_since + s.pipeline_max_commit_delay,
-     'holes_released', (select coalesce(sum(h.last_id - h.first_id + 1), 0) from inbox.hole h),
-     'read_at', c.read_at, 'advanced_at', c.advanced_at, 'seeded', c.seeded_how)
-   from inbox.inbox_cursor c cross join core.setting s) as intake,
-  (select jsonb_build_object(
-     'unfinished', count(*), 'head', min(m.msg_id),
-     'oldest_unprocessed_seconds', coalesce(extract(epoch from core.now() - min(m.enqueued_at)), 0))
-   from inbox.proc_state m where m.state in ('PENDING', 'FAILED')) as backlog,
-  (select to_jsonb(h) from (
-     select m.msg_id, m.state, m.error_class, m.last_error, m.attempts, m.next_attempt_at
-     from inbox.proc_state m where m.state in ('PENDING', 'FAILED') order by m.msg_id limit 1) h) as head,
-  (select coalesce(jsonb_agg(jsonb_build_object('state', g.state, 'class', g.error_class, 'count', g.n)
-     order by g.state, g.error_class), '[]')
-   from (select m.state, m.error_class, count(*) as n from inbox.proc_state m group by 1, 2) g) as messages,
-  (select coalesce(jsonb_agg(jsonb_build_object('target', g.target, 'state', g.state, 'count', g.n, 'oldest', g.oldest)
-     order by g.target, g.state), '[]')
-   from (select e.target, e.state, count(*) as n, min(e.created_at) as oldest from outbox.msg_event e group by 1, 2)
-   g) as outbox,
-  (select coalesce(jsonb_object_agg(g.status, g.n), '{}')
-   from (select t.status, count(*) as n from inbox.backfill_todo t group by 1) g) as marks,
-  (select coalesce(jsonb_agg(jsonb_build_object(
-     'duty', d.duty, 'last_run_at', d.last_run_at, 'last_success_at', d.last_success_at, 'failures', d.failures,
-     'detail', d.detail) order by d.duty), '[]') from core.duty d) as duties,
-  (select jsonb_build_object('holder', l.holder, 'epoch', l.epoch, 'since', l.acquired_at, 'expires_at', l.expires_at,
-     'alive', l.holder is not null and l.expires_at > core.now())
-   from core.pipeline_lock l where l.name = 'LEADER') as leader,
-  (select jsonb_build_object('name', s.policy, 'shadow', s.pipeline_shadow) from core.setting s) as policy,
-  (select coalesce(jsonb_agg(jsonb_build_object(
-     'alert_id', a.alert_id, 'code', a.code, 'detail', a.detail, 'raised_at', a.raised_at, 'repeats', a.repeats)), '[]')
-   from (select * from core.alert_view v where v.open limit 10) a) as alerts,
-  (select count(*) from core.alert a where a.acknowledged_at is null) as open_alerts
-"""
-
-
 def collect(connection: Connection) -> dict[str, Any]:
-    """Everything ``msgx status`` shows, as plain data; see ``status --json``."""
-    found = database.dictionaries(connection, _STATUS)[0]
+    """What ``msgx status`` shows: ``pipeline.status``, and in ``problems`` what an operator should read first."""
+    found: dict[str, Any] = database.value(connection, "select status from pipeline.status")
     found["problems"] = list(_problems(found))
     return found
 
 
 def _problems(found: dict[str, Any]) -> Iterator[str]:
-    """What an operator should look at first, the worst on top."""
-    if not found["leader"]["alive"]:
-        yield "Nobody leads: no supervisor is running, or none reaches the database. Start `msgx run`."
-    head = found["head"]
+    """What needs a look, the worst on top."""
+    leader, backlog, marks = found["leader"], found["backlog"], found["marks"]
+    if not leader["leads"]:
+        yield "Nobody leads: no supervisor runs, or none reaches the database. Start `msgx run`."
+    head = backlog["head"]
     if head is not None and head["state"] == "FAILED":
         yield (
-            f"Message {head['msg_id']} holds the queue: {head['error_class']}, try {head['attempts']}, "
-            f"next at {head['next_attempt_at']}: {head['last_error']}"
+            f"Message {head['msg_id']} holds the queue: {head['error_class']} after {head['attempts']} tries, "
+            f"the next at {when(moment(head['next_attempt_at']))}: {head['last_error']}"
         )
-    if found["intake"]["hole"] is not None:
-        yield f"Intake waits at the missing mailbox id {found['intake']['hole']} until {found['intake']['hole_ends']}."
-    for duty in found["duties"]:
+    elif backlog["unstaged_head"]:
+        yield f"Message {head['msg_id']} holds the queue: its body is fetched from the mailbox."
+    hole = found["hole"]
+    if hole is not None:
+        rest = duration(float(hole["remaining_seconds"]))
+        yield f"Intake waits at the missing mailbox id {hole['first_id']}, for {rest} more."
+    for name, duty in found["duties"].items():
         if duty["failures"]:
-            yield f"{duty['duty']} has failed {duty['failures']} times in a row: {duty['detail']}"
-    dead = sum(one["count"] for one in found["messages"] if one["state"] == "DEAD")
-    if dead:
-        yield f"{dead} messages ended DEAD: `msgx dead list`."
-    dead = sum(one["count"] for one in found["outbox"] if one["state"] == "DEAD")
+            yield f"{name} has failed {duty['failures']} times in a row: {duty['detail']}"
+    if found["messages"]["DEAD"]:
+        yield f"{found['messages']['DEAD']} messages ended DEAD: `msgx dead list`."
+    dead = sum(one["DEAD"] for one in found["outbox"].values())
     if dead:
         yield f"{dead} events are DEAD and were not told: `msgx dead list`."
-    if found["marks"].get("ABANDONED"):
-        yield f"{found['marks']['ABANDONED']} marks were given up: `msgx backfill list --status ABANDONED`."
+    if marks["overdue"]:
+        yield f"{marks['overdue']} marks are overdue: `msgx backfill list --status OVERDUE`."
+    if marks["abandoned"]:
+        yield f"{marks['abandoned']} marks were given up: `msgx backfill list --status ABANDONED`."
 
 
-def when(moment: datetime | None) -> str:
+def moment(text: str | None) -> datetime | None:
+    """A time of ``pipeline.status``."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def when(at: datetime | None) -> str:
     """A moment for people, in the zone of this machine."""
-    return "an unknown time" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    return "an unknown time" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
 
 
-def ago(moment: datetime | None, now: datetime) -> str:
+def ago(at: datetime | None, now: datetime) -> str:
     """How long ago, for people."""
-    return "never" if moment is None else f"{duration(now - moment)} ago"
+    return "never" if at is None else f"{duration(now - at)} ago"
 
 
 def duration(span: timedelta | float) -> str:

@@ -11,13 +11,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import click
 import psycopg
 import typer
+from typer.exceptions import TyperException
 
 from loader.mailbox import MailboxError
 from supervisor import deploy
 from supervisor.cli import data, doctor, operate, process, show
+from supervisor.config import Log
 from supervisor.errors import (
     BrokerUnreachable,
     ConfigError,
@@ -29,6 +30,7 @@ from supervisor.errors import (
     one_line,
 )
 from supervisor.exits import Exit
+from supervisor.logs import configure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,18 +105,14 @@ def exit_of(error: BaseException) -> tuple[Exit, str]:
 
 def invoke(arguments: Sequence[str] | None) -> int:
     """Run one command; gives its exit code. Whatever goes wrong is said here, in one sentence."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    configure(Log(level="warning"))  # `msgx run` does it again, with its own settings
     try:
-        answer = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return Exit.USAGE
-    except click.ClickException as error:
-        hint = ""
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            hint = f" Run `{error.ctx.command_path} --help` for its arguments."
-        return _say(Exit.USAGE, f"{error.format_message().rstrip('.')}.{hint}")
-    except (click.Abort, KeyboardInterrupt):
+        answer = app(args=list(arguments) if arguments is not None else None, prog_name="msgx", standalone_mode=False)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "msgx"
+        return _say(Exit.USAGE, f"{error.format_message().rstrip('.')}. `{command} --help` shows what there is.")
+    except (typer.Abort, KeyboardInterrupt):
         return _say(Exit.FINDING, "Interrupted.")
     except (MsgxError, MailboxError, deploy.DeployError, psycopg.Error) as error:
         return _say(*exit_of(error))

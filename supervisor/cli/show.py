@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.json import JSON
+from rich.markup import escape
 
 from supervisor import database, deploy
 from supervisor.cli import common
 from supervisor.errors import NoSuchObject, SchemaUnknown
 from supervisor.exits import Exit
-from supervisor.status import ago, collect, duration, when
+from supervisor.status import ago, collect, duration, moment, when
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from supervisor.database import Connection
@@ -41,74 +44,66 @@ def _known(connection: Connection) -> None:
 
 
 def _print_status(out: Console, found: dict[str, Any]) -> None:
-    now: datetime = found["now"]
-    leader, intake, backlog, policy = found["leader"], found["intake"], found["backlog"], found["policy"]
-    alive = f"{leader['holder']} (epoch {leader['epoch']}, since {when(_at(leader['since']))})"
-    lines = [
-        ("leader", alive if leader["alive"] else "nobody"),
-        ("policy", policy["name"] + (", shadow: no mark is written" if policy["shadow"] else "")),
-        ("watermark", f"{intake['watermark']}, mailbox read {ago(_at(intake['read_at']), now)}"),
-        (
-            "hole",
-            "none"
-            if intake["hole"] is None
-            else f"id {intake['hole']}, seen {ago(_at(intake['hole_since']), now)}, passed over at "
-            f"{when(_at(intake['hole_ends']))}",
-        ),
-        ("holes passed over", f"{intake['holes_released']} ids"),
-        (
-            "backlog",
-            "nothing waits"
-            if not backlog["unfinished"]
-            else f"{backlog['unfinished']} messages from {backlog['head']} on, the oldest for "
-            f"{duration(float(backlog['oldest_unprocessed_seconds']))}",
-        ),
-        ("messages", _counts([(_name(one["state"], one["class"]), one["count"]) for one in found["messages"]])),
-        *(
-            (target, _counts([(one["state"], one["count"]) for one in found["outbox"] if one["target"] == target]))
-            for target in (database.MSG, database.SCHD)
-        ),
-        ("marks", _counts(sorted(found["marks"].items())) if found["marks"] else "none owed"),
+    now = moment(found["at"]) or datetime.now().astimezone()
+    for name, text in _lines(found, now):
+        out.print(f"[bold]{name:<18}[/] {escape(text)}")
+    duties = [
+        [name, ago(moment(one["last_success_at"]), now), one["failures"] or None, one["detail"]]
+        for name, one in found["duties"].items()
     ]
-    for name, text in lines:
-        out.print(f"[bold]{name:<18}[/] {text.replace('[', chr(92) + '[')}")
-    rows = [
-        [
-            one["duty"],
-            ago(_at(one["last_success_at"]), now),
-            ago(_at(one["last_run_at"]), now),
-            one["failures"] or None,
-            one["detail"],
-        ]
-        for one in found["duties"]
-    ]
-    if rows:
+    if duties:
         out.print()
-        out.print(common.table("", ["duty", "last success", "last report", "failures", ""], rows))
-    if found["alerts"]:
+        out.print(common.table("", ["duty", "last success", "failures", ""], duties))
+    alerts = found["alerts"]
+    if alerts["newest"]:
         out.print()
-        title = f"{found['open_alerts']} open alerts (`msgx alert list`, `msgx alert ack ID`)"
-        rows = [
-            [one["alert_id"], ago(_at(one["raised_at"]), now), one["code"], one["detail"]] for one in found["alerts"]
-        ]
-        out.print(common.table(title, ["id", "raised", "code", "detail"], rows))
+        codes = ", ".join(f"{code} {count}" for code, count in alerts["by_code"].items())
+        rows = [[one["alert_id"], ago(moment(one["raised_at"]), now), one["detail"]] for one in alerts["newest"]]
+        title = f"Alerts of the last day: {codes} (`msgx alert list`, `msgx alert ack ID`)"
+        out.print(common.table(title, ["id", "raised", "the newest"], rows))
     out.print()
-    if not found["problems"]:
-        out.print("[green]Nothing needs a person.[/]" if not found["alerts"] else "Nothing is stuck.")
     for problem in found["problems"]:
-        out.print(f"[yellow]![/] {problem.replace('[', chr(92) + '[')}")
+        out.print(f"[yellow]![/] {escape(problem)}")
+    if not found["problems"]:
+        out.print("[green]Nothing is stuck.[/]")
 
 
-def _at(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _lines(found: dict[str, Any], now: datetime) -> Iterator[tuple[str, str]]:
+    leader, hole, backlog, marks = found["leader"], found["hole"], found["backlog"], found["marks"]
+    since = when(moment(leader["acquired_at"]))
+    yield "leader", f"{leader['holder']} (epoch {leader['epoch']}, since {since})" if leader["leads"] else "nobody"
+    yield "policy", found["policy"] + (", shadow: no mark is written" if marks["shadow"] else "")
+    yield "watermark", f"{found['watermark']}, mailbox read {ago(moment(found['read_at']), now)}"
+    yield (
+        "hole",
+        f"id {hole['first_id']}, seen {ago(moment(hole['since']), now)}, passed over in "
+        f"{duration(float(hole['remaining_seconds']))}"
+        if hole
+        else f"none now, {found['holes_released']} passed over",
+    )
+    head = backlog["head"]
+    yield (
+        "backlog",
+        f"{backlog['count']} messages, the first is {head['msg_id']}, here for {duration(float(head['age_seconds']))}"
+        if head
+        else "nothing waits",
+    )
+    yield "messages", _counts(found["messages"])
+    for state, classes in (("FAILED", found["failed_by_class"]), ("DEAD", found["dead_by_class"])):
+        if classes:
+            yield f"  {state}", _counts(classes)
+    for target, counts in found["outbox"].items():
+        pending = counts["oldest_pending_seconds"]
+        waits = "" if pending is None else f", the oldest waits for {duration(float(pending))}"
+        backing_off = f", {counts['backing_off']} back off" if counts["backing_off"] else ""
+        yield target, _counts({state: counts[state] for state in ("PENDING", "SENT", "DEAD")}) + waits + backing_off
+    yield "marks", _counts({name: marks[name] for name in ("owed", "overdue", "abandoned", "acknowledged")})
 
 
-def _name(state: str, error_class: str | None) -> str:
-    return state if error_class is None else f"{state}({error_class})"
-
-
-def _counts(pairs: list[tuple[str, int]]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in pairs) or "none"
+def _counts(counts: dict[str, int | None]) -> str:
+    """Zeros are left out; null is a number that would cost too much to find out."""
+    said = ", ".join(f"{name} {'many' if count is None else count}" for name, count in counts.items() if count != 0)
+    return said or "none"
 
 
 # A flight ----------------------------------------------------------------------------------------------------------
@@ -117,6 +112,7 @@ def _counts(pairs: list[tuple[str, int]]) -> str:
 @flight.command("show")
 def flight_show(
     flid: Annotated[int, typer.Argument(metavar="FLID", min=0)],
+    tag: Annotated[str | None, typer.Option(help="Only events that changed this tag: who set GTDT, and when?")] = None,
     events: Annotated[int, typer.Option(min=0, max=1000, help="How many of its latest events.")] = 10,
     as_json: common.Json = False,
 ) -> int:
@@ -126,14 +122,21 @@ def flight_show(
         document = database.value(
             connection, "select document from flight.document(array[%s]::bigint[]) where flid = %s", flid, flid
         )
-        version = database.value(connection, "select state_version from flight.flid_version where flid = %s", flid)
+        version = (
+            document["STATE_VERSION"]
+            if document is not None
+            else database.value(connection, "select state_version from flight.flid_version where flid = %s", flid)
+        )
         if document is None and version is None:
             raise NoSuchObject(f"No flight {flid} was ever seen.", "FLID is the AODB's number, not the flight number.")
         told = database.dictionaries(
             connection,
             "select event_id, event_type, state_version, message_id, state, updated_at, sent_at, payload, last_error"
-            " from outbox.msg_event where flid = %s and target = 'KAFKA:msg' order by event_id desc limit %s",
+            " from outbox.msg_event where flid = %s and target = 'KAFKA:msg'"
+            " and (%s::text is null or payload::jsonb -> 'CHANGED' ? %s) order by event_id desc limit %s",
             flid,
+            tag,
+            tag and tag.upper(),
             events,
         )
         state_event = database.dictionaries(

@@ -227,7 +227,7 @@ def test_metrics(shared: tuple[Site, str]) -> None:
         "msgx_pipeline_backlog_oldest_unprocessed_seconds",
         "msgx_mailbox_read_age_seconds",
         'msgx_outbox_events{state="PENDING",target="KAFKA:msg"}',
-        'msgx_outbox_oldest_seconds{state="PENDING",target="KAFKA:schd"}',
+        'msgx_outbox_oldest_pending_seconds{target="KAFKA:schd"}',
         'msgx_duty_success_age_seconds{duty="pump"}',
         'msgx_duty_running_seconds{duty="intake"}',
         'msgx_duty_done_total{duty="relay-msg"}',
