@@ -74,7 +74,7 @@ begin
       and m.state in ('SUCCEEDED', 'SKIPPED', 'DEAD') and m.backfill_at is null and m.backfill_abandoned_at is null
     returning m.msg_id, g.reason, m.backfill_attempts)
   select
-    count(*),
+    count(*)::integer,
     array_agg(f.msg_id) filter (where f.reason = 'MISSING_ROW'),
     array_agg(f.msg_id) filter (where f.reason = 'TRANSIENT_DEADLINE'),
     array_agg(f.msg_id) filter (where f.reason is null and f.backfill_attempts >= v_setting.pipeline_backfill_max_attempts)

@@ -1,6 +1,6 @@
 -- Sends messages through again: FAILED or DEAD of the classes CODEC_ERROR, UNSUPPORTED, INFRA and EXHAUSTED go back to PENDING with a clean
--- slate and keep their identity (implementation.md 9.1). MALFORMED and PROTOCOL are the sender's fault and end for good: the body never
--- changes, so another try could only repeat the verdict.
+-- slate and keep their identity (implementation.md 9.1). PROTOCOL too, but only where ids or p_classes name it: its verdict hangs on state
+-- and settings, which a person may have mended. MALFORMED never: the body does not change, so another try could only repeat the verdict.
 --   * p_ids names messages: all of them are replayable, or nothing is changed. The other arguments narrow: p_classes, p_states
 --     (FAILED, DEAD), p_type (META.TYPE, any case), p_from and p_to (ids). States alone narrow nothing: a bare "all" is refused.
 --   * A message is decoded anew: its staging goes. A mark that was confirmed stays confirmed, any other intent goes until it ends again.
@@ -26,7 +26,8 @@ as $fn$
 #variable_conflict use_column
 declare
   v_now constant timestamptz := core.now();
-  v_replayable constant text[] := array['CODEC_ERROR', 'UNSUPPORTED', 'INFRA', 'EXHAUSTED'];
+  v_by_filter constant text[] := array['CODEC_ERROR', 'UNSUPPORTED', 'INFRA', 'EXHAUSTED'];
+  v_by_name constant text[] := v_by_filter || 'PROTOCOL'::text;
   v_ids bigint[];
   v_in_hand bigint[];
   v_bad bigint[];
@@ -41,11 +42,11 @@ begin
       message = 'all messages at once are not replayed',
       hint = 'Name messages, or narrow by class, type or range of ids; inbox.dead (msgx dead) lists what there is.';
   end if;
-  if not p_classes <@ v_replayable or not p_states <@ array['FAILED', 'DEAD'] then
+  if not p_classes <@ v_by_name or not p_states <@ array['FAILED', 'DEAD'] then
     raise exception using
       errcode = 'MX013',
       message = format('messages that are %s are not replayed', array_to_string(p_states || p_classes, ', ')),
-      hint = 'Only FAILED and DEAD are, of the classes CODEC_ERROR, UNSUPPORTED, INFRA, EXHAUSTED. What was MALFORMED or PROTOCOL needs a new message.';
+      hint = 'Only FAILED and DEAD are, of the classes CODEC_ERROR, UNSUPPORTED, INFRA, EXHAUSTED, PROTOCOL. What was MALFORMED needs a new message.';
   end if;
   if not p_dry_run then
     perform from core.pipeline_lock l where l.name = 'PIPELINE' for update;
@@ -75,13 +76,13 @@ begin
 
   v_bad := array(
     select m.msg_id from inbox.proc_state m
-    where m.msg_id = any (p_ids) and (m.state not in ('FAILED', 'DEAD') or m.error_class <> all (v_replayable)));
+    where m.msg_id = any (p_ids) and (m.state not in ('FAILED', 'DEAD') or m.error_class <> all (v_by_name)));
   if v_bad <> '{}' then
     raise exception using
       errcode = 'MX013',
       message = format('message %s is not replayed: %s', core.id_list(v_bad),
         (select string_agg(distinct concat_ws(' ', m.state, m.error_class), ', ') from inbox.proc_state m where m.msg_id = any (v_bad))),
-      hint = 'Nothing was changed. Only FAILED and DEAD are replayed, of the classes CODEC_ERROR, UNSUPPORTED, INFRA, EXHAUSTED.';
+      hint = 'Nothing was changed. Only FAILED and DEAD are replayed, of the classes CODEC_ERROR, UNSUPPORTED, INFRA, EXHAUSTED, PROTOCOL.';
   end if;
 
   select
@@ -93,7 +94,7 @@ begin
   where m.msg_id = any (v_ids)
     and l.name = 'LEADER'
     and m.state in ('FAILED', 'DEAD')
-    and m.error_class = any (v_replayable)
+    and m.error_class = any (case when p_ids is null and p_classes is null then v_by_filter else v_by_name end)
     and (p_classes is null or m.error_class = any (p_classes))
     and (p_states is null or m.state = any (p_states))
     and (p_type is null or upper(m.type) = upper(p_type))
