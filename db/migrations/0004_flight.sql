@@ -359,6 +359,7 @@ create type flight.transition as (
   flid bigint,
   scalars jsonb,
   sets jsonb,
+  sections jsonb,
   before flight.flight_schd,
   after flight.flight_schd,
   fresh boolean,

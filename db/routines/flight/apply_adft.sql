@@ -23,7 +23,7 @@ begin
   end if;
   v_records := flight.incoming_records(p_message, p_setting);
   perform flight.claim_days(v_records, p_message, p_setting, p_now);
-  perform flight.merge(v_records, false, p_message, p_setting, p_now);
+  perform flight.merge(v_records, false, '{}', p_message, p_setting, p_now);
   return row('SUCCEEDED', null, null)::flight.outcome;
 end
 $fn$;

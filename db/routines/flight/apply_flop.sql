@@ -67,7 +67,7 @@ begin
 
   perform flight.merge(
     array[row(v_record.flid, null, v_scalars, v_record.extra, v_sets, v_record.sections)::flight.incoming],
-    false, p_message, p_setting, p_now);
+    false, '{}', p_message, p_setting, p_now);
   return row('SUCCEEDED', null, null)::flight.outcome;
 end
 $fn$;

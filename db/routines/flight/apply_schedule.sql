@@ -2,7 +2,7 @@
 -- gets its new state. Where it covers whole operational days (ledger.coverage) those days' rosters are replaced as well, and under
 -- DELETE what their old rosters name and the plan does not (O - N) ends.
 -- Reads:  inbox.stage_record, flight.flight_schd, ledger.*
--- Writes: through flight.merge, flight.delete_flights, ledger.replace_roster, request.complete
+-- Writes: through flight.merge, ledger.replace_roster, request.complete
 -- Locks:  the flights' rows, the days' rosters; the caller holds PIPELINE
 -- Raises: MX001, 40001
 create or replace function flight.apply_schedule(p_message inbox.stage_message, p_setting core.setting, p_now timestamptz)
@@ -41,10 +41,9 @@ begin
   v_missing := ledger.missing_flights(v_covered, v_records, p_message.msg_id, p_setting);
   v_trace := ledger.trace_plan(p_message, v_records, v_covered, v_missing, 'COMMITTED', null, p_setting, p_now);
 
-  perform flight.merge(v_records, p_setting.policy_absent_field = 'CLEAR', p_message, p_setting, p_now);
-  if p_setting.policy_absent_flight = 'DELETE' then
-    perform flight.delete_flights(v_missing, p_message, p_setting, p_now);
-  end if;
+  perform flight.merge(
+    v_records, p_setting.policy_absent_field = 'CLEAR', case p_setting.policy_absent_flight when 'DELETE' then v_missing else '{}' end,
+    p_message, p_setting, p_now);
   perform ledger.replace_rosters(v_covered, v_records, p_message, v_trace, p_now);
   if v_request.request_id is not null then
     perform request.complete(v_request.request_id, p_message.msg_id, p_now);

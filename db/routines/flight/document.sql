@@ -11,6 +11,7 @@ stable
 security definer
 set search_path to ''
 set timezone to 'UTC'
+set enable_seqscan to off  -- a flight is found by its key, also by a plan that was made while the tables were empty
 as $fn$
 declare
   v_setting core.setting;
