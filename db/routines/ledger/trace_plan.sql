@@ -43,13 +43,13 @@ begin
   select array_agg(
     row(
       null, d.day, p_message.msg_id, p_now, n.recs, d.covering, g.version,
-      case when d.covering then coalesce(g.version, 0) + case p_result when 'COMMITTED' then 1 else 0 end end,
+      case when d.covering and p_result = 'COMMITTED' then coalesce(g.version, 0) + 1 when d.covering then g.version end,
       case when p_setting.policy_absent_flight = 'DELETE' then coalesce(m.missing, 0) else 0 end,
       case when p_setting.policy_absent_flight = 'KEEP' then coalesce(m.missing, 0) else 0 end,
       case when p_setting.policy_absent_flight = 'KEEP' then m.flids end,
       p_result,
       v_flags
-        || case when n.recs = 0 then array['EMPTY'] else '{}' end
+        || case when n.recs = 0 and (p_result <> 'ROLLED_BACK' or p_message.record_count = 0) then array['EMPTY'] else '{}' end
         || case when d.covering and n.recs < o.recs * (1 - p_setting.schd_drop_share) then array['RECS_DROP'] else '{}' end,
       p_reason, o.digest, n.digest, null, null
     )::ledger.schd_snap_log
