@@ -161,7 +161,7 @@ class Supervisor(_Section):
     pump_messages: int = Field(default=2_000, ge=1, le=1_000_000)
     pump_ms: int = Field(default=250, ge=10, le=10_000)
     stop_timeout: float = Field(default=20.0, ge=1, le=600)
-    retry_delay: float = Field(default=1.0, ge=0.05, le=60)  # first wait after a lost service; doubles up to 30 s
+    retry_delay: float = Field(default=1.0, ge=0.05, le=60)  # first wait after a lost service; doubles up to 10 s
     interval: Intervals = Intervals()
     limit: Limits = Limits()
 

@@ -470,6 +470,22 @@ def enqueue(connection: Connection, message_id: int) -> bool:
     return beyond
 
 
+def last_alert(connection: Connection) -> int:
+    """Id of the newest alert, 0 if there is none."""
+    last: int = value(connection, "select coalesce(max(alert_id), 0) from core.alert_view")
+    return last
+
+
+def alerts_after(connection: Connection, alert_id: int, limit: int = 20) -> list[Any]:
+    """The next alerts: ``alert_id``, ``code``, ``detail``, ``message_id``."""
+    return rows(
+        connection,
+        "select alert_id, code, detail, message_id from core.alert_view where alert_id > %s order by alert_id limit %s",
+        alert_id,
+        limit,
+    )
+
+
 def alert_acknowledge(connection: Connection, ids: Sequence[int]) -> int:
     """Take note of alerts; gives how many were open."""
     acknowledged: int = value(connection, "select core.alert_acknowledge(%s::bigint[])", list(ids))

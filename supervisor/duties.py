@@ -5,7 +5,7 @@ others. APScheduler starts it: on its interval (the safety net), and at once whe
 wakes work: intake → pump → relay and backfill. A duty drains what is due, yields after its budget and goes on where
 more is left.
 
-Nothing that a duty raises ends it: it is told as one sentence, and the duty is tried again, later each time (up to 30
+Nothing that a duty raises ends it: it is told as one sentence, and the duty is tried again, later each time (up to 10
 s). A run that lasts longer than its limit cannot be ended from outside; it is *hung* from then on, in status, in
 ``/readyz`` and in the log, until it comes back.
 """
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 RESTAGE_BATCH = 200  # bodies fetched by id in one go
 PRUNE_BATCH = 5000  # events deleted in one call
 AUDITED_HOLES = 100  # the latest holes that are looked into again
-MAX_RETRY_DELAY = 30.0  # seconds
+MAX_RETRY_DELAY = 10.0  # seconds; so much later than a service that came back we are at the latest
 REPORT_EVERY = 5.0  # seconds between two reports of the same good news
 CLOCK_SLACK = 5.0  # seconds after which an overdue run means that the wall clock was set back
 
@@ -272,13 +272,14 @@ class Housekeeping(MailboxDuty):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__("housekeeping", settings)
+        self._told_alert: int | None = None
         self.mailbox_max: int | None = None  #: at the last look, for the watermark's lag
 
     def run(self, work: Work) -> Outcome:
         """Every task once."""
         done = 0
         failed: list[BaseException] = []
-        for task in (self._prune_events, self._expire_requests, self._audit_mailbox):
+        for task in (self._tell_alerts, self._prune_events, self._expire_requests, self._audit_mailbox):
             if not work.goes_on:
                 break
             try:
@@ -290,6 +291,16 @@ class Housekeeping(MailboxDuty):
         if failed:
             raise Trouble("; ".join(one_line(error) for error in failed))
         return Outcome(done)
+
+    def _tell_alerts(self, _work: Work) -> int:
+        """New alerts as log lines, for those who watch logs; the first look only finds out where they begin."""
+        connection = self.session.connection
+        if self._told_alert is None:
+            self._told_alert = database.last_alert(connection)
+        for alert in database.alerts_after(connection, self._told_alert):
+            self._told_alert = alert.alert_id
+            self.log.warning(f"{alert.code}: {alert.detail}", alert_id=alert.alert_id, message_id=alert.message_id)
+        return 0
 
     def _prune_events(self, work: Work) -> int:
         """In short calls, so that no lock lasts."""

@@ -20,6 +20,7 @@ Delivery callbacks only append to a list: no database, no ``poll``, no ``flush``
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -32,11 +33,11 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it exports what it imports
 
 from supervisor import database
-from supervisor.errors import BrokerUnreachable
+from supervisor.errors import BrokerUnreachable, ConfigError
 from supervisor.logs import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from supervisor.config import Kafka
     from supervisor.database import Connection, Event
@@ -233,12 +234,9 @@ class Relay:
         if self._producer is None:
             self._generation += 1
             self._reports.clear()
-            try:
-                self._producer = Producer(
-                    producer_configuration(self._settings, self._errors.append, f"msgx-{self._target}")
-                )
-            except KafkaException as error:
-                raise BrokerUnreachable(f"The Kafka client refuses [kafka] client: {_text(error.args[0])}") from error
+            configuration = producer_configuration(self._settings, self._errors.append, f"msgx-{self._target}")
+            with _refused_settings():
+                self._producer = Producer(configuration)
         if not self._topic_checked:
             ensure_topic(self._settings, self.topic, compacted=self._target == database.SCHD)
             self._topic_checked = True
@@ -486,16 +484,42 @@ def producer_configuration(settings: Kafka, on_error: Callable[[KafkaError], Non
     return own
 
 
+@contextlib.contextmanager
+def _refused_settings() -> Iterator[None]:
+    try:
+        yield
+    except KafkaException as error:
+        raise ConfigError(
+            f"[kafka] cannot be used: {_text(error.args[0])}.", "Its keys below [kafka.client] are librdkafka's."
+        ) from error
+
+
+def _admin(settings: Kafka, on_error: Callable[[KafkaError], None] = lambda _error: None) -> AdminClient:
+    configuration: dict[str, Any] = client_configuration(settings) | {"error_cb": on_error}
+    with _refused_settings():
+        return AdminClient(configuration)
+
+
+def check(settings: Kafka) -> None:
+    """Whether the client library takes our settings; nothing is sent.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    with _refused_settings():
+        Producer(producer_configuration(settings, lambda _error: None, "msgx-check"))
+
+
 def reach(settings: Kafka) -> dict[str, int]:
     """The topics of the broker, with their number of partitions.
 
     Raises:
         BrokerUnreachable: it does not answer within ``request_timeout``, or refuses us.
+        ConfigError: the client library refuses ``[kafka.client]``.
     """
     last: deque[KafkaError] = deque(maxlen=10)
+    admin = _admin(settings, last.append)
     try:
-        configuration: dict[str, Any] = client_configuration(settings) | {"error_cb": last.append}
-        admin = AdminClient(configuration)
         found = admin.list_topics(timeout=settings.request_timeout)
     except KafkaException as error:
         why = f" ({_text(last[-1])})" if last else ""
@@ -513,7 +537,7 @@ def ensure_topic(settings: Kafka, topic: str, *, compacted: bool) -> None:
     """
     if not settings.create_topics or topic in reach(settings):
         return
-    admin = AdminClient(client_configuration(settings))
+    admin = _admin(settings)
     wanted = NewTopic(
         topic,
         num_partitions=settings.partitions,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from supervisor import database, deploy, status
+from supervisor import database, deploy, relay, status
 from supervisor.backfill import Backfill
 from supervisor.database import Session
 from supervisor.duties import Board, Housekeeping, Intake, LeaseDuty, Pump, Restage, relay_duties
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from supervisor.config import Settings
 
 WATCH_EVERY = 0.5  # seconds
+PATIENCE = 5.0  # seconds without progress before --until-idle gives up what is due, however small --max-wait is
 RELEASE_TIME = 3.0  # seconds of stop_timeout that are kept for the lease
 
 
@@ -77,6 +78,7 @@ class Supervisor:
 
         Raises:
             SchemaUnknown: the database is not on this release's schema.
+            ConfigError: the Kafka client refuses its settings, or the web server's port is taken.
         """
         with _signals(self._on_signal):
             if self._wait_for_database(None):
@@ -134,6 +136,7 @@ class Supervisor:
 
     def _begin(self) -> None:
         settings = self._settings
+        relay.check(settings.kafka)
         self.board.add(
             [LeaseDuty(settings, self.keeper, self.board.hung), self.intake, Restage(settings), Pump(settings)]
         )
@@ -181,8 +184,8 @@ class Supervisor:
                     return []
                 continue
             confirmed_by = None
-            wait = max_wait - (asked - moved_at)
-            if wait <= 0 or self._nothing_due(left, wait):
+            stood = asked - moved_at
+            if stood > max(max_wait, PATIENCE) or self._nothing_due(left, max_wait - stood):
                 return self._what_is_left(left)
         return ["The supervisor was stopped before everything was worked off."] if self._stop.is_set() else []
 
