@@ -30,7 +30,7 @@ from loader import intake
 from loader.mailbox import MailboxError
 from supervisor import database
 from supervisor.database import MSG, SCHD, Session
-from supervisor.errors import MsgxError, StaleEpoch, mapped, one_line
+from supervisor.errors import DatabaseUnreachable, MsgxError, StaleEpoch, mapped, one_line
 from supervisor.logs import Limiter, logger
 from supervisor.mailbox import open_mailbox
 from supervisor.relay import Relay
@@ -222,13 +222,16 @@ class Pump(Duty):
             pumped = database.pump(self.session.connection, work.epoch, self._messages, self._ms)
             done += pumped.processed
             if pumped.processed:
-                work.nudge("relay-msg", "relay-schd", "backfill")
+                work.nudge("relay-msg", "backfill")
             if pumped.trace_failures:
                 self.log.warning(
                     f"{pumped.trace_failures} traces of day plans could not be written; no state depends on them"
                 )
             if pumped.stop == "BUDGET":
                 continue
+            # States are told once there is a pause, and on their interval meanwhile: versions in between cost nothing.
+            if done:
+                work.nudge("relay-schd")
             if pumped.stop == "HEAD_UNSTAGED":
                 work.nudge("restage")
             elif pumped.stop == "BEYOND_WATERMARK":
@@ -245,11 +248,16 @@ class RelayDuty(Duty):
 
     def __init__(self, settings: Settings, target: str, stopping: threading.Event, holds: Callable[[], bool]) -> None:
         super().__init__("relay-schd" if target == SCHD else "relay-msg", settings)
+        self._aggregates = target == SCHD
         self.relay = Relay(settings.kafka, target, stopping=stopping, may_tell=holds)
 
     def run(self, work: Work) -> Outcome:
-        """Claim after claim until one is empty; after a sign of trouble with the broker, the next run."""
+        """Claim after claim until one is empty; after a sign of trouble with the broker, the next run.
+
+        A claim of states that is not full took all that were due: what changes meanwhile has a run of its own.
+        """
         done = 0
+        full = database.setting(self.session.connection, "schd_flush_limit") if self._aggregates else 1
         while work.has_time:
             told = self.relay.run_once(self.session.connection, work.epoch)
             done += told.sent + told.failed
@@ -257,7 +265,7 @@ class RelayDuty(Duty):
                 raise Trouble(
                     f"Kafka does not take all of {self.relay.topic} ({told.released} events given back): {told.trouble}"
                 )
-            if not told.claimed:
+            if told.claimed < full:
                 return Outcome(done)
         return Outcome(done, again=work.goes_on)
 
@@ -409,7 +417,8 @@ class Runner:
             return Outcome()
         except BaseException as error:  # noqa: BLE001  also SystemExit of a library: a duty must outlive everything
             self._failed(error)
-            self._report(epoch, ok=False, detail=self._trouble)
+            if not isinstance(error, DatabaseUnreachable):
+                self._report(epoch, ok=False, detail=self._trouble)
             return Outcome()
         with self._lock:
             self._succeeded_at = board.clock()

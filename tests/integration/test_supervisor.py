@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor import database
+from supervisor.config import Database, Mailbox, Settings
+from supervisor.duties import Intake
+
 from .supervised import Site, adft, flop, unknown, until
 
 if TYPE_CHECKING:
@@ -124,6 +128,30 @@ def test_a_mailbox_that_is_away_is_told(make_site: Callable[..., Site]) -> None:
     assert run.process.returncode == 3
     assert "127.0.0.1:1/mailbox" in run.said
     assert "Traceback" not in run.said
+
+
+def test_another_leader_is_told(site: Site) -> None:
+    leader = site.start("run")
+    leader.wait_for("Leading as")
+    until(site.settled)
+    run = site.until_idle(max_wait=1)
+    assert run.process.returncode == 3
+    assert "This supervisor does not lead" in run.said
+    assert leader.end() == 0
+
+
+def test_nothing_to_wait_for_still_lets_it_work(site: Site) -> None:
+    site.send(*[adft(n, n) for n in range(1, 31)])
+    run = site.until_idle(max_wait=0)
+    assert run.process.returncode == 0, run.said
+    assert site.flags() == ["OK"] * 30
+
+
+def test_a_kafka_setting_that_does_not_exist(site: Site) -> None:
+    site.more = {"MSGX_KAFKA__CLIENT": '{"linger.mss": 1}'}
+    run = site.start("run")
+    assert run.process.wait(20) == 2
+    assert "linger.mss" in run.said
 
 
 def test_an_unknown_schema_is_refused(
@@ -298,6 +326,22 @@ def test_a_standby_takes_over(site: Site, how: str) -> None:
     assert site.sql("select sum(state_version)::bigint from flight.flight_schd where flid <= 10") == [(310,)]
     assert second.end() == 0
     assert "Traceback" not in first.said + second.said
+
+
+def test_a_leader_frozen_in_a_copy_lets_go(site: Site) -> None:
+    """The server waits for its rows, which is no idle transaction: the statement's own limit ends it."""
+    settings = Settings(
+        database=Database(url=site.database_url, idle_in_transaction_timeout=1), mailbox=Mailbox(url=site.mailbox_url)
+    )
+    frozen = Intake(settings).session.connection
+    epoch = database.lease_acquire(frozen, "frozen", 0.5).epoch
+    frozen.execute("begin")
+    frozen.execute("select core.require_epoch(%s)", [epoch])
+    unfinished = frozen.cursor().copy("copy inbox.stage_message (msg_id) from stdin")
+    unfinished.__enter__()
+    with database.brief(settings.database, "standby") as standby:
+        until(lambda: database.lease_acquire(standby, "standby", 5).acquired, 8, "the take-over")
+    frozen.close()
 
 
 def test_routines_change_under_it(site: Site) -> None:
