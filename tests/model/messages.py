@@ -401,6 +401,8 @@ DANGLING = 7709999
 SENDERS = ("AODB", "AODB", "AODB", "BKUP")
 REFERENCE_DATA = False
 """Whether streams hold reference data that is not ignored."""
+SKIPPED_TIME_IN_TEXT = False
+"""Whether times that the zone skips come also in tags that the product keeps as text."""
 UNKNOWN_TAGS = ("XTRA", "NOTE")
 
 TEXTS: dict[str, tuple[str, ...]] = {
@@ -461,7 +463,11 @@ class Generator:
         if tag in model.NUMBERS:
             return self.choices.number(1, 3) if tag != "MAXP" else self.choices.pick([170, 0, 180])
         if tag in model.DATE_TIMES or (tag in model.DATE_TIMES_OR_TEXT and self.chance(50)):
-            return self.moment(self.choices.pick(DAYS))
+            moment = self.moment(self.choices.pick(DAYS))
+            in_a_column = tag in model.DATE_TIMES and tag not in model.SITE_SCALARS
+            if in_a_column or SKIPPED_TIME_IN_TEXT or moment.time() != time(2, 30):
+                return moment
+            return datetime.combine(moment.date(), time(0, 1))
         return self.choices.pick(TEXTS.get(tag, OTHER_TEXTS))
 
     def scalar(self, tag: str) -> Any:
@@ -638,7 +644,7 @@ class Generator:
             fields.update(self.impossible())
         if self.chance(2):
             flid = self.choices.pick(["", "77A", "1234567890123"])
-        wrappable = styp not in model.CATALOGUE or (bool(tags) and any(model.known(tag) for tag in fields))
+        wrappable = not model.known(styp) or (bool(tags) and any(model.known(tag) for tag in fields))
         wrapped = bool(fields) and wrappable and self.chance(30)
         return flop(styp, flid, wrapped=wrapped, **fields)
 
