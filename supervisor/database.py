@@ -8,6 +8,7 @@ none of them is shared between threads.
 from __future__ import annotations
 
 import contextlib
+import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 
 Connection = psycopg.Connection[Any]
 
+PROCESS = uuid.uuid4().hex[:8]  # tells our sessions from those of another supervisor, also one with our process id
 
-def connect(settings: DatabaseSettings, name: str, *, statement_timeout: float | None = None) -> Connection:
+
+def connect(settings: DatabaseSettings, name: str) -> Connection:
     """A new connection in autocommit, bounded in every wait.
 
     No statement is ever prepared on the server (``prepare_threshold=None``): a migration or a replaced routine under a
@@ -40,13 +43,12 @@ def connect(settings: DatabaseSettings, name: str, *, statement_timeout: float |
     Args:
         settings: Address and time-outs.
         name: The duty, seen as ``application_name`` in ``pg_stat_activity``.
-        statement_timeout: Seconds, instead of the setting's.
 
     Raises:
         DatabaseUnreachable: no connection within ``connect_timeout``.
     """
     limits = {
-        "statement_timeout": statement_timeout or settings.statement_timeout,
+        "statement_timeout": settings.statement_timeout,
         "lock_timeout": settings.lock_timeout,
         "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout,
     }
@@ -56,7 +58,7 @@ def connect(settings: DatabaseSettings, name: str, *, statement_timeout: float |
             given = conninfo_to_dict(settings.url).get("options") or ""
             address = make_conninfo(
                 settings.url,
-                application_name=f"{settings.application_name} {name}",
+                application_name=f"{settings.application_name} {name} {PROCESS}",
                 connect_timeout=settings.connect_timeout,
                 keepalives=1,
                 keepalives_idle=5,
@@ -76,13 +78,11 @@ class Session:
     Args:
         settings: As for :func:`connect`.
         name: As for :func:`connect`.
-        statement_timeout: As for :func:`connect`.
     """
 
-    def __init__(self, settings: DatabaseSettings, name: str, *, statement_timeout: float | None = None) -> None:
+    def __init__(self, settings: DatabaseSettings, name: str) -> None:
         self._settings = settings
         self._name = name
-        self._statement_timeout = statement_timeout
         self._connection: Connection | None = None
 
     @property
@@ -95,7 +95,7 @@ class Session:
         current = self._connection
         if current is None or current.closed or current.broken:
             self.close()
-            current = self._connection = connect(self._settings, self._name, statement_timeout=self._statement_timeout)
+            current = self._connection = connect(self._settings, self._name)
         return current
 
     def cancel(self, timeout: float = 2.0) -> None:
@@ -178,6 +178,24 @@ def lease_renew(connection: Connection, epoch: int, ttl: float) -> datetime:
 def lease_release(connection: Connection, epoch: int) -> None:
     """Give the lease back, so that the next supervisor leads at once."""
     value(connection, "select core.lease_release(%s)", epoch)
+
+
+def end_old_leader(connection: Connection, holder: str) -> int:
+    """End the open transactions of a leader whose lease has run out, so that another can lead; gives their number.
+
+    Such a leader is frozen. Where its transaction is idle, ``idle_in_transaction_session_timeout`` would end it too. In
+    the middle of a COPY no time-out of the server does: it waits for the rows, for ever. Needs the same login role.
+    """
+    ended: int = value(
+        connection,
+        "select count(pg_terminate_backend(a.pid)) from core.pipeline_lock l, pg_stat_activity a"
+        " where l.name = 'LEADER' and l.holder = %s and l.expires_at <= core.now()"
+        " and a.datname = current_database() and a.usename = current_user and a.pid <> pg_backend_pid()"
+        " and a.xact_start is not null and a.application_name like %s",
+        holder,
+        f"% {holder.rpartition(':')[2]}",
+    )
+    return ended
 
 
 def duty_report(connection: Connection, epoch: int, duty: str, ok: bool, detail: str) -> None:

@@ -135,16 +135,10 @@ class Duty(ABC):
 
 
 class MailboxDuty(Duty):
-    """A duty that reads or marks the mailbox, over a connection of its own.
-
-    In a COPY the server waits for us without being idle in transaction, so that a supervisor that is frozen in one
-    would keep its locks for as long as a statement may last, and a new leader from leading. Here a statement lasts no
-    longer than an idle transaction may.
-    """
+    """A duty that reads or marks the mailbox, over a connection of its own."""
 
     def __init__(self, name: str, settings: Settings) -> None:
         super().__init__(name, settings)
-        self.session = Session(settings.database, name, statement_timeout=settings.database.idle_in_transaction_timeout)
         self._settings = settings
         self._mailbox: Mailbox | None = None
 

@@ -108,6 +108,10 @@ class LeaseKeeper:
             if lease.holder != self.other:
                 self.other = lease.holder or ""
                 self._log.info(f"Standing by: {self.other} leads", holder=self.other)
+            if lease.holder is not None:
+                ended = database.end_old_leader(self.session.connection, lease.holder)
+                if ended:
+                    self._log.warning(f"{lease.holder} is frozen: {ended} of its transactions were ended, to take over")
             return
         if self._clock() >= asked + self._ttl:
             return  # the answer took longer than the lease lasts; the next step finds it free

@@ -207,8 +207,7 @@ class Relay:
             self._drop()  # an unforeseen error of the client library: nothing of this round may leave later
             raise
         finally:
-            # In that case too: what was confirmed is settled, the rest is not left in our
-            # hand.
+            # In that case too: what was confirmed is settled, the rest is not left in our hand.
             self._settle(connection, epoch, delivery, result)
         self._learn(result)
         return result
@@ -281,7 +280,7 @@ class Relay:
             producer.poll(0)
             return
 
-    def _await(self, producer: Producer, delivery: _Delivery, deadline: float) -> None:
+    def _await(self, producer: Producer, delivery: _Delivery, deadline: float, *, alone: bool = False) -> None:
         """Serve reports until there is one for each record, or the deadline."""
         stop_at: float | None = None
         while delivery.waiting:
@@ -291,7 +290,7 @@ class Relay:
             if now > min(deadline, stop_at or deadline):
                 return
             producer.flush(0.2)
-            self._collect(delivery)
+            self._collect(delivery, alone=alone)
             if self._fatal():
                 return
 
@@ -301,11 +300,7 @@ class Relay:
             delivery.given_back[place] = delivery.trouble or "the producer has to be replaced"
             return
         self._produce_one(producer, delivery, place, deadline)
-        if place not in delivery.waiting:
-            return
-        while place in delivery.waiting and self._clock() <= deadline and not self._fatal():
-            producer.flush(0.2)
-            self._collect(delivery, alone=True)
+        self._await(producer, delivery, deadline, alone=True)
 
     def _give_up_waiting(self, delivery: _Delivery) -> None:
         if not delivery.waiting:

@@ -16,7 +16,6 @@ import signal
 import socket
 import threading
 import time
-import uuid
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +57,7 @@ class Supervisor:
         self._log = logger()
         self._limiter = Limiter()
         self._session = Session(settings.database, "supervisor")
-        holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        holder = f"{socket.gethostname()}:{os.getpid()}:{database.PROCESS}"
         self.keeper = LeaseKeeper(
             Session(settings.database, "lease"), holder, settings.supervisor.lease_ttl, on_change=self._led, clock=clock
         )

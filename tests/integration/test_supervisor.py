@@ -12,6 +12,7 @@ import pytest
 from supervisor import database
 from supervisor.config import Database, Mailbox, Settings
 from supervisor.duties import Intake
+from supervisor.lease import LeaseKeeper
 
 from .supervised import Site, adft, flop, unknown, until
 
@@ -329,18 +330,23 @@ def test_a_standby_takes_over(site: Site, how: str) -> None:
 
 
 def test_a_leader_frozen_in_a_copy_lets_go(site: Site) -> None:
-    """The server waits for its rows, which is no idle transaction: the statement's own limit ends it."""
-    settings = Settings(
-        database=Database(url=site.database_url, idle_in_transaction_timeout=1), mailbox=Mailbox(url=site.mailbox_url)
-    )
+    """The server waits for its rows, which is no idle transaction, and no time-out of the server's ends that."""
+    settings = Settings(database=Database(url=site.database_url), mailbox=Mailbox(url=site.mailbox_url))
     frozen = Intake(settings).session.connection
-    epoch = database.lease_acquire(frozen, "frozen", 0.5).epoch
+    epoch = database.lease_acquire(frozen, f"host:1:{database.PROCESS}", 0.5).epoch
     frozen.execute("begin")
     frozen.execute("select core.require_epoch(%s)", [epoch])
     unfinished = frozen.cursor().copy("copy inbox.stage_message (msg_id) from stdin")
     unfinished.__enter__()
-    with database.brief(settings.database, "standby") as standby:
-        until(lambda: database.lease_acquire(standby, "standby", 5).acquired, 8, "the take-over")
+    standby = LeaseKeeper(database.Session(settings.database, "lease"), "host:2:standby", 5)
+
+    def leads() -> bool:
+        standby.keep()
+        return standby.holds()
+
+    until(leads, 8, "the take-over")
+    standby.release()
+    standby.session.close()
     frozen.close()
 
 

@@ -49,6 +49,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(database, "lease_acquire", acquire)
     monkeypatch.setattr(database, "lease_renew", renew)
     monkeypatch.setattr(database, "lease_release", lambda _connection, epoch: world.released.append(epoch))
+    monkeypatch.setattr(database, "end_old_leader", lambda _connection, _holder: 0)
     return world
 
 
