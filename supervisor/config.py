@@ -94,9 +94,8 @@ class Kafka(_Section):
     topic_msg: str = "msgx.flight.msg"
     topic_schd: str = "msgx.flight.schd"
     ce_source: str = Field(default="/msgexchange", min_length=1)
-    delivery_timeout: float = Field(
-        default=20.0, ge=1, le=900
-    )  # then the broker counts as lost and events are given back
+    # Then the broker counts as lost and events are given back; never more than half of lease_ttl, see RelayDuty.
+    delivery_timeout: float = Field(default=20.0, ge=1, le=900)
     request_timeout: float = Field(default=10.0, ge=1, le=300)
     queue_messages: int = Field(default=20_000, ge=10, le=10_000_000)
     queue_kbytes: int = Field(default=65_536, ge=1_024, le=2_097_151)

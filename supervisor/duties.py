@@ -238,12 +238,20 @@ class Pump(Duty):
 
 
 class RelayDuty(Duty):
-    """Tells Kafka what the outbox holds for one target."""
+    """Tells Kafka what the outbox holds for one target.
 
-    def __init__(self, settings: Settings, target: str, stopping: threading.Event, holds: Callable[[], bool]) -> None:
+    The client may keep a record for half a lease at most, and is given one only while the lease lasts longer than that.
+    So what a frozen leader still has in its hand has expired when it wakes, after the next one has told newer things.
+    """
+
+    def __init__(
+        self, settings: Settings, target: str, stopping: threading.Event, outlasts: Callable[[float], bool]
+    ) -> None:
         super().__init__("relay-schd" if target == SCHD else "relay-msg", settings)
         self._aggregates = target == SCHD
-        self.relay = Relay(settings.kafka, target, stopping=stopping, may_tell=holds)
+        longest = min(settings.kafka.delivery_timeout, settings.supervisor.lease_ttl / 2)
+        kafka = settings.kafka.model_copy(update={"delivery_timeout": longest})
+        self.relay = Relay(kafka, target, stopping=stopping, may_tell=lambda: outlasts(longest))
 
     def run(self, work: Work) -> Outcome:
         """Claim after claim until one is empty; after a sign of trouble with the broker, the next run.
@@ -333,9 +341,9 @@ class Housekeeping(MailboxDuty):
         return database.audit_mailbox(connection, work.epoch, bounds, late)
 
 
-def relay_duties(settings: Settings, stopping: threading.Event, holds: Callable[[], bool]) -> list[Duty]:
+def relay_duties(settings: Settings, stopping: threading.Event, outlasts: Callable[[float], bool]) -> list[Duty]:
     """One for each target, so that a full state topic does not delay a notice."""
-    return [RelayDuty(settings, target, stopping, holds) for target in (MSG, SCHD)]
+    return [RelayDuty(settings, target, stopping, outlasts) for target in (MSG, SCHD)]
 
 
 # What runs them ----------------------------------------------------------------------------------------------------

@@ -77,6 +77,11 @@ class LeaseKeeper:
         """Whether we may tell anybody anything."""
         return self.epoch is not None
 
+    def outlasts(self, seconds: float) -> bool:
+        """Whether we lead, and for so many seconds more on our own clock even if no renewal succeeds."""
+        now = self._now
+        return now is not None and self._clock() + seconds < now.until
+
     def keep(self) -> None:
         """One step: stand by, become leader, renew, or notice that it is over.
 

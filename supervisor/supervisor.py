@@ -139,7 +139,7 @@ class Supervisor:
         self.board.add(
             [LeaseDuty(settings, self.keeper, self.board.hung), self.intake, Restage(settings), Pump(settings)]
         )
-        self.board.add(relay_duties(settings, self.board.stopping, self.keeper.holds))
+        self.board.add(relay_duties(settings, self.board.stopping, self.keeper.outlasts))
         self.board.add([Backfill(settings), Housekeeping(settings)])
         if settings.http.enabled:
             from supervisor.http import Server  # loaded only where it is wanted
