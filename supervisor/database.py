@@ -8,6 +8,8 @@ none of them is shared between threads.
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, namedtuple_row
 
 from supervisor.errors import DatabaseUnreachable, mapped
@@ -104,6 +107,22 @@ class Session:
         if current is not None and not current.closed:
             with contextlib.suppress(psycopg.Error):
                 current.cancel_safe(timeout=timeout)
+
+    def sever(self) -> bool:
+        """Break the connection under a statement that waits for its answer, from another thread: it raises then.
+
+        No time-out of the server or of TCP ends such a wait where something in between acknowledges and passes nothing
+        on.
+
+        Returns:
+            Whether a statement was waiting.
+        """
+        current = self._connection
+        if current is None or current.closed or current.info.transaction_status is not TransactionStatus.ACTIVE:
+            return False
+        with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(current.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+        return True
 
     def close(self) -> None:
         """Close without a word; an open transaction is rolled back by the server."""

@@ -6,8 +6,8 @@ wakes work: intake → pump → relay and backfill. A duty drains what is due, y
 more is left.
 
 Nothing that a duty raises ends it: it is told as one sentence, and the duty is tried again, later each time (up to 10
-s). A run that lasts longer than its limit cannot be ended from outside; it is *hung* from then on, in status, in
-``/readyz`` and in the log, until it comes back.
+s). A run that lasts longer than its limit is *hung* from then on, in status, in ``/readyz`` and in the log, until it
+comes back. It cannot be ended from outside, but where it waits for PostgreSQL its connection is cut, and it raises.
 """
 
 from __future__ import annotations
@@ -515,9 +515,14 @@ class Runner:
             with self._lock:
                 told, self._hung_told = self._hung_told, True
             if not told:
+                done = (
+                    "its connection to PostgreSQL, which does not answer, is cut"
+                    if self.duty.session.sever()
+                    else "it is left alone"
+                )
                 self.duty.log.error(
                     f"{self.duty.name} has been running for {health.running_for:.0f} s, longer than its limit of "
-                    f"{self.duty.limit:.0f} s; it is left alone, and the other duties go on"
+                    f"{self.duty.limit:.0f} s; {done}, and the other duties go on"
                 )
         elif health.running_for is None:
             with self._lock:
