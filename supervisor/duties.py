@@ -27,10 +27,10 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from loader import intake
-from loader.mailbox import MailboxError
+from loader.mailbox import MailboxError, MailboxUnavailable
 from supervisor import database
 from supervisor.database import MSG, SCHD, Session
-from supervisor.errors import DatabaseUnreachable, MsgxError, StaleEpoch, mapped, one_line
+from supervisor.errors import BrokerUnreachable, DatabaseUnreachable, MsgxError, StaleEpoch, mapped, one_line
 from supervisor.logs import Limiter, logger
 from supervisor.mailbox import open_mailbox
 from supervisor.relay import Relay
@@ -294,10 +294,12 @@ class Housekeeping(MailboxDuty):
                 break
             try:
                 done += task(work)
-            except StaleEpoch:
+            except (StaleEpoch, DatabaseUnreachable):
                 raise
             except (MsgxError, MailboxError, psycopg.Error) as error:
                 failed.append(error)
+        if len(failed) == 1:
+            raise failed[0]
         if failed:
             raise Trouble("; ".join(one_line(error) for error in failed))
         return Outcome(done)
@@ -371,6 +373,15 @@ class Health:
     done: int
 
 
+def _service(error: BaseException) -> str | None:
+    """The service that is lost, if that is what happened: all duties that need it share one log line."""
+    if isinstance(error, DatabaseUnreachable):
+        return "PostgreSQL"
+    if isinstance(error, MailboxUnavailable):
+        return "The mailbox"
+    return "Kafka" if isinstance(error, BrokerUnreachable) else None
+
+
 class Runner:
     """Runs one duty: at most once at a time, backing off after failures, never losing a nudge."""
 
@@ -385,6 +396,7 @@ class Runner:
         self._not_before = 0.0
         self._failures = 0
         self._trouble = ""
+        self._service: str | None = None
         self._done = 0
         self._last: Outcome = Outcome()
         self._reported: tuple[bool, float] = (False, float("-inf"))
@@ -427,9 +439,11 @@ class Runner:
             self._not_before = 0.0
             recovered, self._failures, self._trouble = self._failures, 0, ""
             self.completed += 1
-        if recovered:
+        if recovered and self._service is None:
             self.duty.log.info(f"{self.duty.name} works again after {recovered} failed runs")
-        board.limiter.forget(f"trouble {self.duty.name}")
+        elif recovered and self._service is not None and board.limiter.forget(self._service):
+            self.duty.log.info(f"{self._service} answers again")
+        board.limiter.forget(self.duty.name)
         self._report(epoch, ok=True, detail=outcome.detail)
         return outcome
 
@@ -439,21 +453,24 @@ class Runner:
             return
         sentence = str(error) if isinstance(error, Trouble | MsgxError) else one_line(error)
         foreseen = isinstance(error, Trouble | MsgxError | MailboxError | psycopg.OperationalError)
+        service = _service(error)
         with self._lock:
             self._failures += 1
+            self._service = service
             delay = min(board.retry_delay * 2 ** min(self._failures - 1, 10), self._longest_delay)
             self._not_before = board.clock() + delay
             new = sentence != self._trouble
             self._trouble = sentence
         if isinstance(error, psycopg.Error):
             self.duty.session.close()
-        key = f"trouble {self.duty.name}"
-        if new:
+        key = service or self.duty.name
+        if new and service is None:
             board.limiter.forget(key)
         held_back = board.limiter.allow(key)
         if held_back is not None:
+            who = "" if service else f"{self.duty.name} failed and is tried again in {delay:.1f} s: "
             self.duty.log.warning(
-                f"{self.duty.name} failed and is tried again in {delay:.1f} s: {sentence}",
+                who + sentence,
                 failures=self._failures,
                 **({} if foreseen else {"exc_info": error}),
                 **({"held_back": held_back} if held_back else {}),

@@ -71,6 +71,9 @@ class NoSession:
     def close(self) -> None:
         pass
 
+    def sever(self) -> bool:
+        return False
+
 
 @pytest.fixture(autouse=True)
 def _no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
