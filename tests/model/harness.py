@@ -45,6 +45,17 @@ if TYPE_CHECKING:
     Databases = Callable[[], AbstractContextManager[str]]
     """Makes a deployed database of its own, and drops it in the end."""
 
+SWITCHES = (
+    ("absent-field", "KEEP", "CLEAR"),
+    ("absent-flight", "KEEP", "DELETE"),
+    ("deletion", "MARK", "REMOVE"),
+    ("tombstone", "NULL", "JSON"),
+    ("unknown-flop", "IGNORE", "CREATE"),
+    ("allocation-flop", "REFUSE", "REPLACE"),
+    ("unasked-resp", "SKIP", "APPLY"),
+    ("code-share", "LINKED", "INDEPENDENT"),
+)
+"""The eight switches in the order of the design's table, and their two positions."""
 MODELLED_ALERTS = ("IDENTITY_COLLISION", "SAME_FLID_ACROSS_OPERATION_DAYS", "UNMAPPED_STYP")
 
 
@@ -96,6 +107,13 @@ class Product:
 
     def setting(self, key: str, value: str) -> None:
         self.rows("select * from core.setting_set(%s, %s)", key, value)
+
+    def set_policy(self, name: str) -> None:
+        if name in ("retain", "ledger"):
+            self.setting("policy", name)
+            return
+        for (switch, *positions), digit in zip(SWITCHES, name, strict=True):
+            self.setting(f"msgx.policy.{switch}", positions[int(digit)])
 
     def work_off(self) -> None:
         """Intake and pump until nothing is left, waiting for back-offs on the fixed clock."""
@@ -174,7 +192,7 @@ class Bench:
                     self.seen_endings.pop(message_id, None)
                     self.counted += 1
             case SetPolicy(name):
-                self.product.setting("policy", name)
+                self.product.set_policy(name)
             case TrustWindow(on):
                 self.product.setting("msgx.schd.trust-window", str(on).lower())
             case OpenRequest(day, sender):

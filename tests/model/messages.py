@@ -11,13 +11,13 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from xml.sax.saxutils import escape
 
 from hypothesis import strategies as st
 
 from . import model
-from .model import PRESETS, Body, Broken, Flop, Message, Model, Other, Plan, Record, Reference
+from .model import Body, Broken, Flop, Message, Model, Other, Plan, Record, Reference, policy_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,6 +72,8 @@ class Deliver:
 
 @dataclass(frozen=True)
 class SetPolicy:
+    """A preset, or the eight switches one by one (see :func:`.model.policy_named`)."""
+
     name: str
 
 
@@ -90,7 +92,7 @@ class OpenRequest:
 
 @dataclass(frozen=True)
 class Replay:
-    """Replays one message that ran out of tries: the n-th of those there are, counted round."""
+    """Replays one dead message, not a malformed one: the n-th of those there are, counted round."""
 
     n: int
 
@@ -133,13 +135,15 @@ class Play:
                 return self.last_id
             case Replay(n):
                 dead = [
-                    message_id for message_id, ending in self.model.endings.items() if ending.error_class == "EXHAUSTED"
+                    message_id
+                    for message_id, ending in self.model.endings.items()
+                    if ending.error_class in ("EXHAUSTED", "PROTOCOL")
                 ]
                 if dead:
                     self.model.replay(dead[n % len(dead)], self.now)
                     return dead[n % len(dead)]
             case SetPolicy(name):
-                self.model.policy = PRESETS[name]
+                self.model.policy = policy_named(name)
             case TrustWindow(on):
                 self.model.trust_window = on
             case OpenRequest(day, sender):
@@ -425,10 +429,14 @@ TEXTS: dict[str, tuple[str, ...]] = {
 OTHER_TEXTS = ("A1", "B2", "0")
 
 
+Switching = Literal["never", "presets", "switches"]
+"""What a stream changes of the policy on its way."""
+
+
 class Generator:
     """Draws the steps of a stream. It remembers what it sent, so as to send it again."""
 
-    def __init__(self, choices: Choices, *, switching: bool = True) -> None:
+    def __init__(self, choices: Choices, switching: Switching = "presets") -> None:
         self.choices = choices
         self.switching = switching
         self.sent: list[Message] = []
@@ -692,7 +700,7 @@ class Generator:
                     self.a_request,
                     self.a_request,
                     self.a_request,
-                    self.a_switch if self.switching else self.a_request,
+                    self.a_switch if self.switching != "never" else self.a_request,
                     lambda: TrustWindow(self.choices.pick([True, False])),
                     lambda: Replay(self.choices.number(0, 9)),
                     lambda: Wait(self.choices.pick([1, 1, 8, 25])),
@@ -701,7 +709,11 @@ class Generator:
         return Deliver(self.message(), unreadable=self.chance(2))
 
     def a_switch(self) -> Step:
-        return SetPolicy(self.choices.pick(["ledger", "retain"]))
+        presets = self.switching == "presets" or self.chance(20)
+        return SetPolicy(self.choices.pick(["ledger", "retain"]) if presets else self.any_policy())
+
+    def any_policy(self) -> str:
+        return f"{self.choices.number(0, 255):08b}"
 
     def a_request(self) -> Step:
         return OpenRequest(self.choices.pick(DAYS), self.choices.pick([*SENDERS, None]))

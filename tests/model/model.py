@@ -177,7 +177,11 @@ class Policy:
 
 RETAIN = Policy(*[False] * 8)
 LEDGER = Policy(*[True] * 8)
-PRESETS = {"retain": RETAIN, "ledger": LEDGER}
+
+
+def policy_named(name: str) -> Policy:
+    """A preset, or eight digits: 1 where the switch stands as under ``ledger``."""
+    return {"retain": RETAIN, "ledger": LEDGER}.get(name) or Policy(*[digit == "1" for digit in name])
 
 
 @dataclass(frozen=True)
@@ -577,11 +581,13 @@ class Model:
                 self._leave_rosters_of_former_life(flight)
             self.gone.pop(flight.flid, None)
             self.flights[flight.flid] = flight
-        cascades: dict[int, list[int]] = {}
-        for flid in change.deletions:
-            cascades[flid] = [child.flid for child in self._children(flid)]  # settled 7, 8
-            for each in (flid, *cascades[flid]):
-                self._delete(each, message_id)
+        # settled 7, 8; a child that the same plan names is there, whatever became of its main
+        cascades = {
+            main: [child.flid for child in self._children(main) if child.flid not in change.upserts]
+            for main in change.deletions
+        }
+        for flid in {*change.deletions, *(child for children in cascades.values() for child in children)}:
+            self._delete(flid, message_id)
         for day, members in change.rosters.items():
             old = self.rosters.get(day)
             self.rosters[day] = Roster(old.version + 1 if old else 1, message_id, members)

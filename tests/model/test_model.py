@@ -1,8 +1,9 @@
 """The model against the product, on random streams.
 
-``MSGX_MODEL_MESSAGES`` messages in all (default 2,400; ``make model``: 100,000), a third of them each under ``retain``,
-under ``ledger``, and with switches between them. ``MSGX_MODEL_SEED`` repeats a run. A failure prints its seed and a
-minimal stream, which belongs into ``test_counterexamples.py`` under a name.
+``MSGX_MODEL_MESSAGES`` messages in all (default 2,400; ``make model``: 100,000), a quarter of them each under
+``retain``, under ``ledger``, with changes between the two, and with the eight switches set one by one.
+``MSGX_MODEL_SEED`` repeats a run. A failure prints its seed and a minimal stream, which belongs into
+``test_counterexamples.py`` under a name.
 """
 
 from __future__ import annotations
@@ -28,22 +29,19 @@ STREAM = 200
 
 
 @pytest.mark.timeout(240 + MESSAGES // 10)
-@pytest.mark.parametrize("policy", ["retain", "ledger", "switching"])
+@pytest.mark.parametrize("policy", ["retain", "ledger", "presets", "switches"])
 def test_random_streams(databases: Databases, policy: str) -> None:
     done = number = 0
-    while done < MESSAGES // 3:
+    while done < MESSAGES // 4:
         number += 1
-        seed = SEED * 1_000_000 + number
-        steps = Generator(Seeded(seed), switching=policy == "switching").stream(STREAM)
-        start = policy if policy != "switching" else ("retain", "ledger")[number % 2]
-        cutover, zone = (
-            ("04:00" if number % 4 == 0 else "00:00"),
-            ("Europe/Berlin" if number % 5 == 0 else "Asia/Shanghai"),
-        )
-        setup = Setup(start, cutover, zone)
+        switching = policy if policy in ("presets", "switches") else "never"
+        generator = Generator(Seeded(SEED * 1_000_000 + number), switching)
+        start = {"presets": ("retain", "ledger")[number % 2], "switches": generator.any_policy()}.get(policy, policy)
+        cutover = "04:00" if number % 4 == 0 else "00:00"
+        zone = "Europe/Berlin" if number % 5 == 0 else "Asia/Shanghai"
+        chunk = (1, 5, 40)[number % 3]  # one message a pump, or many that share commits: both must come to the same
         try:
-            # One message a pump, and many that share commits: both must come to the same.
-            done += check_stream(databases, setup, steps, chunk=(1, 5, 40)[number % 3])
+            done += check_stream(databases, Setup(start, cutover, zone), generator.stream(STREAM), chunk)
         except AssertionError as error:
             error.add_note(f"found by stream {number} of MSGX_MODEL_SEED={SEED}, {policy}")
             raise

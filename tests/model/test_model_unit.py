@@ -1005,6 +1005,16 @@ def test_a_replay_keeps_its_identity() -> None:
     assert play.model.endings[2] == Ending("SKIPPED", None, "duplicate-of:3")
 
 
+def test_a_refused_plan_may_be_replayed_under_another_policy() -> None:
+    """impl 3: PROTOCOL 需人工处置; its verdict depends on what is there."""
+    play = world(RETAIN, plan("DNLD", rec(1, SODT=SODT)), fdel(1))
+    assert play.send(plan("DNLD", rec(1, SODT=NEXT))) == PROTOCOL
+    play.step(SetPolicy("ledger"))
+    play.step(Replay(0))
+    assert play.model.endings[3] == SUCCEEDED
+    assert value(play, 1, "OPERATION_DAY") == "2026-03-29"
+
+
 # --- the generator and the writer -------------------------------------------------------------------------------------
 
 
