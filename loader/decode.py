@@ -23,7 +23,7 @@ import json
 import re
 import traceback
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -173,7 +173,8 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime | None:
     """``DDMMMYYHHMM`` (any case, 2000 to 2099) or ``YYYYMMDDHHMMSS`` as an aware time in `zone`; None if it is neither.
 
     One rule for the hours around a change of the clock (fold 0): a time that the zone skips is read with the offset
-    from before the gap, a time that it doubles is the first of the two.
+    from before the gap, a time that it doubles is the first of the two. A skipped time is shown as the moment it names,
+    so that text that is kept as it stands has an offset the airport really has.
     """
     match = _SHORT_TIME.fullmatch(text)
     if match is not None:
@@ -186,8 +187,9 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime | None:
         year, month = int(match[1]), int(match[2])
         day, hour, minute, second = match.groups()[2:]
     try:
-        return datetime(year, month, int(day), int(hour), int(minute), int(second), tzinfo=zone)
-    except ValueError:  # a 31st of February, an hour 25, a month that is none
+        moment = datetime(year, month, int(day), int(hour), int(minute), int(second), tzinfo=zone)
+        return moment.astimezone(UTC).astimezone(zone)
+    except (ValueError, OverflowError):  # a 31st of February, an hour 25, a month that is none
         return None
 
 

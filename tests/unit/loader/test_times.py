@@ -70,7 +70,7 @@ def test_what_is_neither(text: str) -> None:
     ("text", "expected"),
     [
         # 9 March 2025, 02:00 to 03:00 does not exist: read with the offset from before the gap.
-        ("09MAR250230", "2025-03-09T02:30:00-05:00"),
+        ("09MAR250230", "2025-03-09T03:30:00-04:00"),
         ("20250309030000", "2025-03-09T03:00:00-04:00"),
         # 2 November 2025, 01:00 to 02:00 is there twice: the first.
         ("02NOV250130", "2025-11-02T01:30:00-04:00"),
