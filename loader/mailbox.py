@@ -63,7 +63,7 @@ class MailboxError(Exception):
         self.code = code
 
 
-class MailboxUnavailable(MailboxError):  # noqa: N818 - the name says what happened
+class MailboxUnavailable(MailboxError):
     """The mailbox cannot be reached, does not answer in time, or refuses the statement. Infrastructure; tried again."""
 
     @property
@@ -73,7 +73,7 @@ class MailboxUnavailable(MailboxError):  # noqa: N818 - the name says what happe
         return code is None or code < 1000 or 2000 <= code < 3000 or code in _SERVER_GOES
 
 
-class BodyRefused(MailboxError):  # noqa: N818
+class BodyRefused(MailboxError):
     """A body cannot be put into the mailbox: too large, not text in the encoding it declares, or beyond its column."""
 
 

@@ -11,7 +11,6 @@ stands.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
@@ -208,8 +207,8 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],  # noqa: ARG003  the signature is pydantic's
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  the signature is pydantic's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  the signature is pydantic's
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment before what :func:`load` read from the file."""
         return env_settings, init_settings
@@ -319,15 +318,6 @@ def _known(where: list[str]) -> str:
         model = fields[part].annotation
         model = next(iter(get_args(model)), model) if not hasattr(model, "model_fields") else model
     return f"known here: {', '.join(sorted(getattr(model, 'model_fields', {})))}"
-
-
-def shown(settings: Settings) -> dict[str, Any]:
-    """The settings as plain data for ``msgx doctor --json``, without passwords and tokens."""
-    plain: dict[str, Any] = json.loads(settings.model_dump_json())
-    for section in ("database", "mailbox"):
-        plain[section]["url"] = without_password(plain[section]["url"])
-    plain["kafka"]["client"] = sorted(plain["kafka"]["client"])
-    return plain
 
 
 def without_password(url: str) -> str:

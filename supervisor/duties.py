@@ -50,7 +50,7 @@ REPORT_EVERY = 5.0  # seconds between two reports of the same good news
 CLOCK_SLACK = 5.0  # seconds after which an overdue run means that the wall clock was set back
 
 
-class Trouble(Exception):  # noqa: N818  it is not an error of ours
+class Trouble(Exception):
     """A service did not do its part; the duty backs off. The message is the sentence for the log."""
 
 
@@ -759,6 +759,9 @@ class Board:
         self._wait(end - min(3.0, timeout / 3))
         for runner in self._busy():  # each in a thread: a server that is gone answers none of them
             threading.Thread(target=runner.duty.interrupt, daemon=True, name=f"cancel-{runner.duty.name}").start()
+        self._wait(end - min(1.0, timeout / 6))
+        for runner in self._busy():  # nor does one whose answer is lost on the way hear of the cancellation
+            runner.duty.session.sever()
         self._wait(end)
         busy = self._busy()
         for runner in self._runners.values():

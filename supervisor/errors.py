@@ -39,19 +39,15 @@ class ConfigError(MsgxError):
     """msgx.toml, the environment or an argument is wrong."""
 
 
-class DatabaseUnreachable(MsgxError):  # noqa: N818  the name says what happened
+class DatabaseUnreachable(MsgxError):
     """PostgreSQL did not answer, refused us, or the connection to it was lost."""
 
 
-class MailboxUnreachable(MsgxError):  # noqa: N818
-    """The MySQL mailbox did not answer, refused us, or the connection to it was lost."""
-
-
-class BrokerUnreachable(MsgxError):  # noqa: N818
+class BrokerUnreachable(MsgxError):
     """No Kafka broker answered, or it refused us."""
 
 
-class SchemaUnknown(MsgxError):  # noqa: N818
+class SchemaUnknown(MsgxError):
     """The database's schema is missing, older or newer than what this release was made for."""
 
 
@@ -61,49 +57,49 @@ class SqlError(MsgxError):
     sqlstate: ClassVar[str]
 
 
-class ProtocolRefused(SqlError):  # noqa: N818
+class ProtocolRefused(SqlError):
     """MX001 PROTOCOL: the message can be read, but breaks a rule of the exchange as a whole (implementation.md 3)."""
 
     sqlstate = "MX001"
 
 
-class MalformedMessage(SqlError):  # noqa: N818
+class MalformedMessage(SqlError):
     """MX002 MALFORMED: the sender's fault, never retried."""
 
     sqlstate = "MX002"
 
 
-class UnsupportedMessage(SqlError):  # noqa: N818
+class UnsupportedMessage(SqlError):
     """MX003 UNSUPPORTED: a type without a rule; retried on its own short ladder."""
 
     sqlstate = "MX003"
 
 
-class CodecFailed(SqlError):  # noqa: N818
+class CodecFailed(SqlError):
     """MX004 CODEC_ERROR: we cannot read it yet; retried and replayable."""
 
     sqlstate = "MX004"
 
 
-class StaleEpoch(SqlError):  # noqa: N818
+class StaleEpoch(SqlError):
     """MX010: another supervisor has become leader since; whoever gets this stops at once (design section 9)."""
 
     sqlstate = "MX010"
 
 
-class SeedingRefused(SqlError):  # noqa: N818
+class SeedingRefused(SqlError):
     """MX011: there is a watermark or a processed row already (implementation.md 4.3)."""
 
     sqlstate = "MX011"
 
 
-class NoSuchObject(SqlError):  # noqa: N818
+class NoSuchObject(SqlError):
     """MX012: no message or event of that id."""
 
     sqlstate = "MX012"
 
 
-class NotAllowed(SqlError):  # noqa: N818
+class NotAllowed(SqlError):
     """MX013: it exists, but not in a state in which this may be done."""
 
     sqlstate = "MX013"

@@ -50,7 +50,7 @@ CONNECTIONS = 64  # at once; more are answered 503 by the server
 DEFAULT_ZONE = "Asia/Shanghai"  # of core.setting, where that cannot be asked
 
 
-class TooLarge(Exception):  # noqa: N818  reads as what happened
+class TooLarge(Exception):
     """The body is larger than ``max_body_bytes``."""
 
 

@@ -202,7 +202,7 @@ def _privileges(cursor: pymysql.cursors.Cursor, table: str, id_column: str, flag
     refused = []
     for what, statement in (
         ("select", f"select `{id_column}` from {quoted} where 1 = 0"),  # noqa: S608  checked identifiers
-        ("update", f"update {quoted} set `{flag_column}` = `{flag_column}` where 1 = 0"),  # noqa: S608
+        ("update", f"update {quoted} set `{flag_column}` = `{flag_column}` where 1 = 0"),  # noqa: S608  checked identifiers
     ):
         try:
             cursor.execute(statement)

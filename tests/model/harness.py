@@ -59,7 +59,7 @@ SWITCHES = (
 MODELLED_ALERTS = ("IDENTITY_COLLISION", "SAME_FLID_ACROSS_OPERATION_DAYS", "UNMAPPED_STYP")
 
 
-class Difference(Exception):  # noqa: N818 - it is a finding
+class Difference(Exception):
     """Model and product disagree. ``kind`` names the area, so that shrinking keeps to one finding."""
 
     def __init__(self, kind: str, expected: object, got: object, about: str = "") -> None:

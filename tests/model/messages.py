@@ -155,7 +155,7 @@ class Play:
 
 # --- wire format (design 5) -------------------------------------------------------------------------------------------
 
-MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()  # noqa: SIM905
+MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 UNICODE_SPACE = "\t\n\r "
 
 
@@ -405,7 +405,7 @@ DANGLING = 7709999
 SENDERS = ("AODB", "AODB", "AODB", "BKUP")
 REFERENCE_DATA = False
 """Whether streams hold reference data that is not ignored."""
-SKIPPED_TIME_IN_TEXT = False
+SKIPPED_TIME_IN_TEXT = True
 """Whether times that the zone skips come also in tags that the product keeps as text."""
 UNKNOWN_TAGS = ("XTRA", "NOTE")
 

@@ -269,11 +269,11 @@ class Alert:
     message_id: int | None = None
 
 
-class Protocol(Exception):  # noqa: N818 - it is no error of the model
+class Protocol(Exception):
     """The whole message is refused: DEAD(PROTOCOL), nothing kept."""
 
 
-class Malformed(Exception):  # noqa: N818
+class Malformed(Exception):
     """The sender's fault, found while decoding: DEAD(MALFORMED), no identity bound."""
 
 
