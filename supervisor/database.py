@@ -13,7 +13,7 @@ import socket
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from supervisor.config import Database as DatabaseSettings
-
-    Row = NamedTuple
 
 Connection = psycopg.Connection[Any]
 

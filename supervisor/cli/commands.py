@@ -23,7 +23,6 @@ from supervisor.errors import (
     BrokerUnreachable,
     ConfigError,
     DatabaseUnreachable,
-    MailboxUnreachable,
     MsgxError,
     SchemaUnknown,
     lost,
@@ -86,7 +85,7 @@ def exit_of(error: BaseException) -> tuple[Exit, str]:
     """The exit code and the sentence for a failure."""
     if isinstance(error, ConfigError):
         return Exit.USAGE, str(error)
-    if isinstance(error, DatabaseUnreachable | MailboxUnreachable | BrokerUnreachable | MailboxError):
+    if isinstance(error, DatabaseUnreachable | BrokerUnreachable | MailboxError):
         return Exit.UNREACHABLE, str(error)
     if isinstance(error, SchemaUnknown):
         return Exit.SCHEMA, str(error)

@@ -124,8 +124,7 @@ def test_a_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MSGX_KAFKA__CLIENT", '{"sasl.password": "hunter6"}')
     settings = config.load()
     assert "hunter" not in repr(settings)
-    assert "hunter" not in str(config.shown(settings))
-    assert config.shown(settings)["database"]["url"] == "postgresql://user:***@host/db?password=***"
+    assert config.without_password(settings.database.url) == "postgresql://user:***@host/db?password=***"
 
 
 def test_nothing_can_be_changed_later() -> None:
