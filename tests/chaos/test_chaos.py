@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.chaos.judge import Verdict, judge
-from tests.chaos.world import IDLE_IN_TRANSACTION, LEASE, STANDBY, Supervisor, World, Writer
+from tests.chaos.world import IDLE_IN_TRANSACTION, LEASE, LEASE_LIMIT, STANDBY, Supervisor, World, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(3600)
 
 # A take-over: the lease runs out, a frozen leader's open transaction is ended, the standby asks; and a loaded machine.
 TAKE_OVER = LEASE + IDLE_IN_TRANSACTION + STANDBY + 3.0
-SECONDS_A_KILL = 3.0
+SECONDS_A_KILL = 2.5
 
 
 def report(world: World, writer: Writer, found: Verdict, took: float) -> None:
@@ -72,7 +72,7 @@ def test_everything_at_once(make_world: Callable[[int | None, int], World], size
         world.terminate(leader)
 
     def end_lease_session() -> None:
-        world.end_sessions(f"msgx-{world.leader().name} lease", 1)
+        world.end_sessions(f"msgx-{world.leader().name} lease%", 1)
 
     def freeze_postgres() -> None:
         world.freeze(world.postgres, rng.uniform(0.5, 1.5 * LEASE))
@@ -111,7 +111,7 @@ def test_everything_at_once(make_world: Callable[[int | None, int], World], size
 def test_a_leader_that_wakes_up_tells_nothing_old(make_world: Callable[[int | None, int], World], size: Size) -> None:
     """Frozen for longer than its lease, with records on their way, and wakes when newer ones were told."""
     began = time.monotonic()
-    freezes = max(6, size.kills // 3)
+    freezes = max(4, size.kills // 3 if size.kills > 20 else 0)
     world = make_world(size.flights, size.seed)
     writer = Writer(world.stream, world.mailbox, 120, world.rng)
     for one in world.supervisors:
@@ -156,7 +156,7 @@ def test_the_standby_takes_over(make_world: Callable[[int | None, int], World], 
     """Whatever takes the leader away, the standby leads within the lease, and the old one commits nothing any more."""
     began = time.monotonic()
     world = make_world(40, size.seed)
-    writer = Writer(world.stream, world.mailbox, 30, world.rng)
+    writer = Writer(world.stream, world.mailbox, 25, world.rng)
     for one in world.supervisors:
         one.start()
     world.leader()
@@ -164,7 +164,7 @@ def test_the_standby_takes_over(make_world: Callable[[int | None, int], World], 
     for gone in (_killed, _frozen, _cut_off, _unplugged):
         leader = world.leader()
         standby = world.other(leader).start()
-        time.sleep(1.5)  # the standby has asked at least once
+        time.sleep(1.0)  # the standby has asked at least once
         since = time.time()
         gone(world, leader)
         took = world.take_over(leader, since, TAKE_OVER)
@@ -174,12 +174,27 @@ def test_the_standby_takes_over(make_world: Callable[[int | None, int], World], 
         world.proxies[leader.name][0].resume()
         world.proxies[leader.name][0].restore()
         leader.start()
-        time.sleep(1.5)  # the old one is awake, and finds out
+        time.sleep(1.0)  # the old one is awake, and finds out
         assert world.leader() is standby, f"{leader.name} leads again after it was {gone.__name__[1:]}"
+    # Something in between swallows a question to PostgreSQL and keeps the line: the duty is cut off, and leads again.
+    leader = world.leader()
+    standby = world.other(leader)
+    world.counts.add("question to PostgreSQL swallowed")
+    proxy = world.proxies[leader.name][0]
+    since = time.time()
+    proxy.black_hole()
+    world.take_over(leader, since, TAKE_OVER)
+    proxy.resume()
+    time.sleep(LEASE_LIMIT)
+    since = time.time()
+    _killed(world, standby)
+    world.take_over(standby, since, TAKE_OVER)
+    assert world.leader() is leader
+    standby.start()
     # The lease is a row, not a session: whoever loses the session renews it over another.
     leader = world.leader()
     epoch = world.ask("select epoch from core.pipeline_lock where name = 'LEADER'")
-    assert world.end_sessions(f"msgx-{leader.name} lease", 1) == 1
+    assert world.end_sessions(f"msgx-{leader.name} lease%", 1) == 1
     time.sleep(LEASE + 1)
     assert world.leader() is leader
     assert world.ask("select epoch from core.pipeline_lock where name = 'LEADER'") == epoch

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
     from demo.simulator import Stream
 
-LEASE = 2.0  # seconds; all time-outs are scaled down alike, so that an hour of faults fits into minutes
+LEASE = 1.5  # seconds; all time-outs are scaled down alike, so that an hour of faults fits into minutes
 STANDBY = 0.3
+LEASE_LIMIT = 5.0
 IDLE_IN_TRANSACTION = 2.0
 TOPIC_MSG = "chaos.msg"
 TOPIC_SCHD = "chaos.schd"
@@ -44,6 +45,7 @@ TOPIC_SCHD = "chaos.schd"
 _ENVIRONMENT = {
     "MSGX_SUPERVISOR__LEASE_TTL": str(LEASE),
     "MSGX_SUPERVISOR__STANDBY_INTERVAL": str(STANDBY),
+    "MSGX_SUPERVISOR__LIMIT__LEASE": str(LEASE_LIMIT),
     "MSGX_SUPERVISOR__RETRY_DELAY": "0.2",
     "MSGX_SUPERVISOR__STOP_TIMEOUT": "8",
     "MSGX_SUPERVISOR__INTERVAL__INTAKE": "0.2",
