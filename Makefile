@@ -76,12 +76,12 @@ demo: $(VENV)/.demo ## A real day's flights through the whole system, on private
 	$(BIN)/msgx demo $(ARGS)
 
 .PHONY: model
-model: tools $(VENV)/.dev ## The model test alone: random streams against a plain Python model
-	$(PYTEST) -q tests/model $(ARGS)
+model: tools $(VENV)/.dev ## The model test at length: 100,000 messages against a plain Python model
+	MSGX_MODEL_MESSAGES=$${MSGX_MODEL_MESSAGES:-100000} $(PYTEST) -q --timeout 0 -n $(WORKERS) tests/model $(ARGS)
 
 .PHONY: chaos
-chaos: tools $(VENV)/.dev ## The chaos tests alone: kill -9, outages, races
-	$(PYTEST) -q tests/chaos $(ARGS)
+chaos: tools $(VENV)/.dev ## The chaos tests at length: 200 kill -9, outages, races, while a day is written
+	MSGX_CHAOS_KILLS=$${MSGX_CHAOS_KILLS:-200} $(PYTEST) -q --timeout 0 -s tests/chaos $(ARGS)
 
 .PHONY: bench
 bench: $(VENV)/.dev ## How fast it is on this machine, on private servers with fsync on
