@@ -1,4 +1,4 @@
-"""The reference of tags, written from the catalogue: ``python -m loader.reference > docs/tags.md`` (a test compares)."""
+"""The reference of tags, written from the catalogue: ``python -m loader.reference > docs/tags.md``; a test compares."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def reference(catalogue: Catalogue | None = None) -> str:
 def _lines(catalogue: Catalogue) -> Iterator[str]:
     yield "# Tags"
     yield ""
-    yield "Written by `python -m loader.reference` from `loader/catalogue.py`. The order is that of the keys in a published state."
+    yield "Written by `python -m loader.reference` from `loader/catalogue.py`."
+    yield "The order is that of the keys in a published state."
     yield ""
     yield f"Every state opens with {_codes(HEAD_KEYS)} and closes with {_codes(DERIVED_KEYS)}."
     yield ""
@@ -49,7 +50,8 @@ def _lines(catalogue: Catalogue) -> Iterator[str]:
         yield f"| {field.tag} | `flight.flight_schd.{field.column}` | {_type(field)} |"
     for group in ATTRIBUTE_GROUPS:
         for field in group.fields:
-            yield f"| {field.tag} | `flight.flight_schd.{field.column}`, from an attribute of {group.tag} | {_type(field)} |"
+            where = f"`flight.flight_schd.{field.column}`, from an attribute of {group.tag}"
+            yield f"| {field.tag} | {where} | {_type(field)} |"
     for field in catalogue.site:
         yield f"| {field.tag} | `flight.flight_schd.extra`, declared by the site | {_type(field)} |"
     yield ""
@@ -68,7 +70,8 @@ def _lines(catalogue: Catalogue) -> Iterator[str]:
         for part in kind.parts:
             spelt = [alias for alias, tag in kind.aliases if tag == part.tag]
             also = f" (also sent as {', '.join(spelt)})" if spelt else ""
-            yield f"| {part.tag}{also} | {'the text of the element, ' if part.tag == kind.text_part else ''}{_type(part)} |"
+            of_the_text = "the text of the element, " if part.tag == kind.text_part else ""
+            yield f"| {part.tag}{also} | {of_the_text}{_type(part)} |"
     yield ""
     yield "## Kept, not published"
     yield ""
