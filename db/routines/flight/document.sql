@@ -11,7 +11,9 @@ stable
 security definer
 set search_path to ''
 set timezone to 'UTC'
-set enable_seqscan to off  -- a flight is found by its key, also by a plan that was made while the tables were empty
+set enable_seqscan to off  -- a flight is found by its key, whatever the tables held when the plan was made
+set enable_hashjoin to off
+set enable_mergejoin to off
 as $fn$
 declare
   v_setting core.setting;

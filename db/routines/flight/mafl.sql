@@ -9,7 +9,9 @@ returns table (flid bigint, mafl jsonb)
 language sql
 stable
 set search_path to ''
-set enable_seqscan to off  -- a flight is found by its key, also by a plan that was made while the tables were empty
+set enable_seqscan to off  -- a flight is found by its key, whatever the tables held when the plan was made
+set enable_hashjoin to off
+set enable_mergejoin to off
 as $fn$
   select main.flid, jsonb_agg(jsonb_build_object('FLID', child.flid, 'FLNO', child.flno) order by child.flid)
   from (select distinct u.flid from unnest(p_flids) u(flid)) wanted

@@ -10,7 +10,9 @@ language plpgsql
 stable
 set search_path to ''
 set plan_cache_mode to force_generic_plan
-set enable_seqscan to off  -- a flight is found by its key, also by a plan that was made while the tables were empty
+set enable_seqscan to off  -- a flight is found by its key, whatever the tables held when the plan was made
+set enable_hashjoin to off
+set enable_mergejoin to off
 as $fn$
 begin
   return array(
