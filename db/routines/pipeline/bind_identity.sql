@@ -17,18 +17,19 @@ declare
     case when p_setting.identity_include_day_boundary
       then to_char(p_message.dttm at time zone p_setting.airport_timezone, 'YYYY-MM-DD') end);
   v_bound text;
-  v_holder record;
+  v_holder bigint;
+  v_digest bytea;  -- of the holder
 begin
   select m.identity_key into v_bound from inbox.proc_state m where m.msg_id = p_message.msg_id;
   if v_bound is null then
-    select m.msg_id, m.digest into v_holder from inbox.proc_state m where m.identity_key = v_identity;
+    select m.msg_id, m.digest into v_holder, v_digest from inbox.proc_state m where m.identity_key = v_identity;
     if not found then
       v_bound := v_identity;
-    elsif v_holder.digest <> p_message.digest then  -- an archived holder may have lost its digest; then nobody can tell
+    elsif v_digest <> p_message.digest then  -- an archived holder may have lost its digest; then nobody can tell
       perform core.raise_alert(
         'IDENTITY_COLLISION',
         format('Message %s has the identity %s of message %s but another body. It was skipped as a duplicate; ask the sender which of the two holds.',
-               p_message.msg_id, v_identity, v_holder.msg_id),
+               p_message.msg_id, v_identity, v_holder),
         p_message.msg_id);
     end if;
   end if;
@@ -42,7 +43,7 @@ begin
       unmapped = p_message.unmapped,
       updated_at = p_now
   where m.msg_id = p_message.msg_id;
-  return case when v_bound is null then v_holder.msg_id end;
+  return case when v_bound is null then v_holder end;
 end
 $fn$;
 
