@@ -13,11 +13,13 @@ security definer
 set search_path to ''
 as $fn$
 declare
-  v_records flight.incoming[] := flight.incoming_records(p_message, p_setting);
-  v_days date[] := array(select distinct r.operation_day from unnest(v_records) r where r.operation_day is not null);
+  v_records flight.incoming[];  -- set below: what fails up here is not caught
+  v_days date[];
   v_covered date[];
   v_trace ledger.schd_snap_log[];
 begin
+  v_records := flight.incoming_records(p_message, p_setting);
+  v_days := array(select distinct r.operation_day from unnest(v_records) r where r.operation_day is not null);
   v_covered := ledger.covered_days(
     p_message, (request.match_plan(p_message, v_days, p_setting, p_now)).operation_day, p_setting);
   v_trace := ledger.trace_plan(p_message, v_records, v_covered, '{}', 'ROLLED_BACK', left(p_reason, 2000), p_setting, p_now);
@@ -28,7 +30,7 @@ begin
   end if;
   return v_trace;
 exception
-  when others then
+  when query_canceled or others then
     raise log 'no trace of refused plan %: % (%)', p_message.msg_id, sqlerrm, sqlstate;
     return null;
 end
