@@ -1,6 +1,6 @@
 -- Takes one staged message to its end, or to its next try: verdict, identity, ignore rules, dispatch (implementation.md 5.2). State,
--- events, ending and the owed mark belong to the caller's transaction; what a failed message did to flights is rolled back by the one
--- subtransaction around the dispatch. SQLSTATE decides the class, never a text:
+-- events, ending and the owed mark belong to the caller's transaction; what a failed message did is rolled back by the one subtransaction
+-- around all of it, but for its identity, which is bound again. SQLSTATE decides the class, never a text:
 --   MX001 PROTOCOL and MX002 MALFORMED end DEAD; MX003 UNSUPPORTED and MX004 CODEC_ERROR are tried again; MX010 is the caller's;
 --   everything else, deadlock or bug, is INFRA and is tried again.
 -- A cancelled statement (time-out) is INFRA too, and asks the caller to stop, since the time is up.
@@ -19,6 +19,7 @@ declare
   v_now constant timestamptz := core.now();
   v_is_plan constant boolean := p_message.kind in ('SCHD_DNLD', 'SCHD_RESP');
   v_holder bigint;
+  v_bound boolean := false;
   v_rule text;
   v_outcome flight.outcome;
   v_sqlstate text;
@@ -36,18 +37,20 @@ begin
     return;
   end if;
 
-  v_holder := pipeline.bind_identity(p_message, p_setting, v_now);
-  if v_holder is not null then
-    perform inbox.finish_message(p_message.msg_id, 'SKIPPED', null, format('duplicate-of:%s', v_holder), v_now);
-    return;
-  end if;
-  v_rule := pipeline.ignore_rule(p_message.type, p_message.styp, p_setting.pipeline_ignore);
-  if v_rule is not null then
-    perform inbox.finish_message(p_message.msg_id, 'SKIPPED', null, format('ignored:%s', v_rule), v_now);
-    return;
-  end if;
-
+  -- All that can fail stands in here, so that whatever does is counted; an error further out would hold the queue for ever.
   begin
+    v_holder := pipeline.bind_identity(p_message, p_setting, v_now);
+    v_bound := true;
+    if v_holder is not null then
+      perform inbox.finish_message(p_message.msg_id, 'SKIPPED', null, format('duplicate-of:%s', v_holder), v_now);
+      return;
+    end if;
+    v_rule := pipeline.ignore_rule(p_message.type, p_message.styp, p_setting.pipeline_ignore);
+    if v_rule is not null then
+      perform inbox.finish_message(p_message.msg_id, 'SKIPPED', null, format('ignored:%s', v_rule), v_now);
+      return;
+    end if;
+
     case p_message.kind
       when 'SCHD_DNLD', 'SCHD_RESP' then
         v_outcome := flight.apply_schedule(p_message, p_setting, v_now);
@@ -82,6 +85,9 @@ begin
   v_class := case v_sqlstate
     when 'MX001' then 'PROTOCOL' when 'MX002' then 'MALFORMED' when 'MX003' then 'UNSUPPORTED' when 'MX004' then 'CODEC_ERROR' else 'INFRA' end;
   cancelled := v_sqlstate = '57014';
+  if v_bound then
+    perform pipeline.bind_identity(p_message, p_setting, v_now);  -- it was rolled back with the rest, and every ending keeps it
+  end if;
   if v_is_plan then
     trace := ledger.trace_refused(p_message, v_error, v_constraint, p_setting, v_now);
   end if;
