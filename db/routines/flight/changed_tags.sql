@@ -5,7 +5,7 @@
 -- Locks:  nothing
 -- Raises: nothing
 create or replace function flight.changed_tags(
-  p_step flight.transition, p_set_changes jsonb, p_mafl_changed boolean, p_site_scalars text[])
+  p_step flight.transition, p_set_changes jsonb, p_mafl_changed boolean, p_order text[])
 returns text[]
 language plpgsql
 stable
@@ -37,7 +37,7 @@ begin
       union all
       select 'MAFL' where p_mafl_changed
     ) c(tag)
-    order by array_position(flight.tag_order(p_site_scalars), c.tag), c.tag);
+    order by array_position(p_order, c.tag), c.tag);
 end
 $fn$;
 

@@ -22,6 +22,7 @@ as $fn$
 declare
   v_linked constant boolean := p_setting.policy_code_share = 'LINKED';
   v_steps constant flight.transition[] := flight.next_states(p_records, p_clear, p_message.msg_id, p_now);
+  v_order constant text[] := flight.tag_order(p_setting.catalogue_site_scalars);
   v_ended bigint[] := p_ended;
   v_relinked bigint[];  -- flights whose MAFL this message may change
   v_mafl_before jsonb := '{}';
@@ -77,7 +78,7 @@ begin
       u.flid, 'UPSERT', (u.after).state_version,
       flight.changed_tags(
         u, v_set_changes -> u.flid::text,
-        v_mafl_before -> u.flid::text is distinct from v_mafl_after -> u.flid::text, p_setting.catalogue_site_scalars),
+        v_mafl_before -> u.flid::text is distinct from v_mafl_after -> u.flid::text, v_order),
       null,
       v_linked and (u.after).maid is not null and (u.after).maid <> u.flid
     )::outbox.news

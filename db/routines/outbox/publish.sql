@@ -20,14 +20,13 @@ begin
     (event_id, target, flid, event_type, state_version, message_id, payload, next_attempt_at, created_at, updated_at)
   select
     e.event_id, 'KAFKA:msg', n.flid, n.event_type, n.state_version, p_message.msg_id,
-    core.json_concat(
-      (select row_to_json(h) from (
+    json_strip_nulls((
+      select row_to_json(h) from (
         select
           e.event_id as "EVENT_ID", n.event_type as "EVENT_TYPE", n.flid as "FLID", n.state_version as "STATE_VERSION",
           p_now as "UPDATED_AT",
           (select row_to_json(m) from (select p_message.msg_id as "ID", p_message.type as "TYPE", p_message.styp as "STYP") m) as "MESSAGE",
-          coalesce(n.changed, '{}') as "CHANGED") h),
-      (select row_to_json(c) from (select n.children as "CHILDREN") c where n.children is not null))::text,
+          coalesce(n.changed, '{}') as "CHANGED", n.children as "CHILDREN") h))::text,
     p_now, p_now, p_now
   from (select * from unnest(p_news) with ordinality u where not u.silent order by u.ordinality) n
   cross join lateral (select nextval('outbox.event_id') as event_id where n.flid is not null) e;
