@@ -405,8 +405,6 @@ DANGLING = 7709999
 SENDERS = ("AODB", "AODB", "AODB", "BKUP")
 REFERENCE_DATA = False
 """Whether streams hold reference data that is not ignored."""
-SKIPPED_TIME_IN_TEXT = True
-"""Whether times that the zone skips come also in tags that the product keeps as text."""
 UNKNOWN_TAGS = ("XTRA", "NOTE")
 
 TEXTS: dict[str, tuple[str, ...]] = {
@@ -471,11 +469,7 @@ class Generator:
         if tag in model.NUMBERS:
             return self.choices.number(1, 3) if tag != "MAXP" else self.choices.pick([170, 0, 180])
         if tag in model.DATE_TIMES or (tag in model.DATE_TIMES_OR_TEXT and self.chance(50)):
-            moment = self.moment(self.choices.pick(DAYS))
-            in_a_column = tag in model.DATE_TIMES and tag not in model.SITE_SCALARS
-            if in_a_column or SKIPPED_TIME_IN_TEXT or moment.time() != time(2, 30):
-                return moment
-            return datetime.combine(moment.date(), time(0, 1))
+            return self.moment(self.choices.pick(DAYS))
         return self.choices.pick(TEXTS.get(tag, OTHER_TEXTS))
 
     def scalar(self, tag: str) -> Any:
@@ -485,11 +479,10 @@ class Generator:
         if self.chance(20):
             return []
         limit = model.SET_LIMIT.get(tag, 99)
-        longest = 6 if tag == "ROUT" else 3
+        lengths = [1, 2, 5, 6] if tag == "ROUT" else [1, 2, 3]
         if limit is not None and self.chance(1):
-            longest = limit + 1
-            return [self.element(tag) for _ in range(longest)]
-        return [self.element(tag) for _ in range(self.choices.number(1, longest))]
+            lengths = [limit + 1]
+        return [self.element(tag) for _ in range(self.choices.pick(lengths))]
 
     def element(self, tag: str) -> dict[str, Any]:
         number, *parts = model.SETS[tag]
@@ -598,7 +591,7 @@ class Generator:
         flid = self.flid()
         fields = self.fields(self.choices.pick([2, 15]))
         if self.chance(60):
-            day = self.home(flid) if self.chance(95) else self.choices.pick(DAYS)
+            day = self.home(flid) if self.chance(85) else self.choices.pick(DAYS)
             fields["SODT"] = self.moment(day) if self.chance(95) else None
         record = rec(self.spelled(flid), **fields)
         if self.chance(3):

@@ -446,7 +446,7 @@ class Model:
         for request in reversed(self.requests):
             if request.state != "PENDING" or request.sender not in (None, message.sndr):
                 continue
-            if self.now - request.opened >= self.settings.request_expiry:
+            if self.too_old(request):
                 continue
             if message.styp.upper() == "RESP":
                 if not days or request.day in days:
@@ -454,6 +454,9 @@ class Model:
             elif days == {request.day}:
                 return request  # DNLD completes a request only if the day fits (fs 7.1)
         return None
+
+    def too_old(self, request: Request) -> bool:
+        return self.now - request.opened >= self.settings.request_expiry
 
     def _covered_days(self, message: Message, request: Request | None) -> list[date]:
         """The days of which the plan names every flight (design 7, settled 18)."""

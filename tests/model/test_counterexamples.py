@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .harness import Databases
 
 SODT = at("2026-03-28T10:25")
+SKIPPED = at("2026-03-29T02:30")
 NEXT = at("2026-03-29T10:25")
 
 STREAMS: dict[str, tuple[Setup, list[Step]]] = {
@@ -41,6 +42,24 @@ STREAMS: dict[str, tuple[Setup, list[Step]]] = {
         Setup("retain"),
         [OpenRequest(DAYS[2]), Deliver(plan("RESP", rec(7701005))), Deliver(plan("RESP", rec(7701005, SODT=None)))],
     ),
+    "a skipped time where text is kept": (
+        Setup("retain", zone="Europe/Berlin"),
+        [
+            Deliver(
+                plan(
+                    "DNLD",
+                    rec(
+                        7701006,
+                        SODT=SODT,
+                        ESTT=SKIPPED,
+                        EGSR=SKIPPED,
+                        CTOT=SKIPPED,
+                        DELY=[{"CODE": "1", "STRT": SKIPPED}],
+                    ),
+                )
+            )
+        ],
+    ),
     "a main flight that becomes a child": (
         Setup("retain"),
         [
@@ -53,6 +72,7 @@ STREAMS: dict[str, tuple[Setup, list[Step]]] = {
 }
 
 
+@pytest.mark.every_pg
 @pytest.mark.parametrize("name", STREAMS)
 def test_counterexample(databases: Databases, name: str) -> None:
     setup, steps = STREAMS[name]

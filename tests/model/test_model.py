@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MESSAGES = int(os.environ.get("MSGX_MODEL_MESSAGES", "2400"))
 SEED = int(os.environ.get("MSGX_MODEL_SEED", "1"))
-STREAM = 200
+STREAM = 120
 """Steps of one stream, each on a new database."""
 
 
