@@ -323,6 +323,14 @@ class Mailbox:
             reason = "the time for this round of markers was used up"
         return [results.get(id_) or MarkResult(id_, MarkOutcome.TRANSIENT, reason) for id_, _ in entries]
 
+    def unmarked(self, ids: Sequence[int]) -> list[int]:
+        """Of these ids, those whose row exists and bears no marker, ascending; NULL and '' are none.
+
+        Raises:
+            MailboxUnavailable: nothing is known.
+        """
+        return sorted(id_ for id_, unmarked in self._open_rows(ids).items() if unmarked)
+
     def _open_rows(self, ids: Sequence[int]) -> dict[int, bool]:
         """Of these ids, the rows that exist, each with whether it is unmarked. A plain read: it locks nothing."""
         if not ids:

@@ -499,6 +499,17 @@ def audit_mailbox(connection: Connection, epoch: int, bounds: tuple[int, int], l
     return findings
 
 
+def marked(connection: Connection, limit: int) -> list[int]:
+    """The newest messages whose mark was confirmed."""
+    return [found.msg_id for found in rows(connection, "select msg_id from inbox.marked(%s)", limit)]
+
+
+def audit_marks(connection: Connection, epoch: int, unmarked: Sequence[int]) -> int:
+    """Have the database judge rows that bear no mark though it was confirmed; gives the findings."""
+    findings: int = value(connection, "select inbox.audit_marks(%s, %s::bigint[])", epoch, list(unmarked))
+    return findings
+
+
 def enqueue(connection: Connection, message_id: int) -> bool:
     """Register a mailbox row ahead of intake (implementation.md 4.4); true if it has to wait for the watermark."""
     beyond: bool = value(connection, "select inbox.enqueue(%s, null)", message_id)

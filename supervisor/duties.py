@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 RESTAGE_BATCH = 200  # bodies fetched by id in one go
 PRUNE_BATCH = 5000  # events deleted in one call
 AUDITED_HOLES = 100  # the latest holes that are looked into again
+AUDITED_MARKS = 100  # the latest marks that are looked at again
 MAX_RETRY_DELAY = 10.0  # seconds; so much later than a service that came back we are at the latest
 REPORT_EVERY = 5.0  # seconds between two reports of the same good news
 CLOCK_SLACK = 5.0  # seconds after which an overdue run means that the wall clock was set back
@@ -328,7 +329,10 @@ class Housekeeping(MailboxDuty):
         return database.expire_requests(self.session.connection, work.epoch)
 
     def _audit_mailbox(self, work: Work) -> int:
-        """Where a hole was passed over, a row may have come after all; and the mailbox's ids may have begun anew."""
+        """Where a hole was passed over, a row may have come after all; and the mailbox's ids may have begun anew.
+
+        Ids that were given out a second time need not show in the largest one: but what we marked bears no mark then.
+        """
         connection = self.session.connection
         bounds = self.mailbox.bounds()
         if bounds is None:
@@ -340,7 +344,9 @@ class Housekeeping(MailboxDuty):
             for row in self.mailbox.read_after(first - 1, 1)
             if row.id <= last
         ]
-        return database.audit_mailbox(connection, work.epoch, bounds, late)
+        findings = database.audit_mailbox(connection, work.epoch, bounds, late)
+        unmarked = self.mailbox.unmarked(database.marked(connection, AUDITED_MARKS))
+        return findings + database.audit_marks(connection, work.epoch, unmarked)
 
 
 def relay_duties(settings: Settings, stopping: threading.Event, outlasts: Callable[[float], bool]) -> list[Duty]:
