@@ -431,7 +431,7 @@ def test_a_fault_that_stays_is_counted_and_ends_after_its_ladder_only(world: Wor
 
 
 def test_a_bug_before_the_rules_are_reached_is_counted_too(world: World) -> None:
-    """Whatever fails for one message is its own failed try; an error that nobody counts would hold the queue for ever."""
+    """Whatever fails for one message is its own failed try; an error that nobody counts holds the queue for ever."""
     before = prepare(world)
     world.admin.execute(
         "create function public.bug() returns trigger language plpgsql as $$ begin raise exception 'a bug'; end $$;"
@@ -675,7 +675,7 @@ def test_a_deadlock_while_marking(post: Post, world: World, mailbox_url: str) ->
                 codes.append(error.code)
                 raise
 
-        post.backfill.mailbox._run = watched  # type: ignore[method-assign]
+        post.backfill.mailbox._run = watched  # type: ignore[method-assign]  # to see its errors
         run.start()
         while not post("select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'"):
             time.sleep(0.15)  # InnoDB does not renew this view while it is read more often than every 0.1 s
