@@ -1,6 +1,7 @@
 -- Takes marks that are due into hand, in fair order: those tried least first, so that rows that always fail never fill the batch
 -- (implementation.md 6.1). It writes, and must commit before the mailbox is told: attempts grow, the next try moves away by the ladder,
 -- and the row is in this leader's hand, which keeps a replay off it until it is settled (the gate of implementation.md 9.1).
+--   * A mark that was never tried does not wait for a clock that was set back since to come to it again.
 --   * A mark older than R is tried every round, whatever its back-off.
 --   * A claim that was never settled, by a leader that died, is simply due again after its back-off.
 --   * Shadow mode claims nothing; the intents stay.
@@ -33,7 +34,8 @@ begin
     where m.state in ('SUCCEEDED', 'SKIPPED', 'DEAD')
       and m.backfill_at is null
       and m.backfill_abandoned_at is null
-      and (m.backfill_next_at is null or m.backfill_next_at <= v_now or m.enqueued_at < v_now - v_setting.pipeline_mark_deadline)
+      and (m.backfill_next_at is null or m.backfill_next_at <= v_now or m.backfill_attempts = 0 and m.finished_at > v_now
+        or m.enqueued_at < v_now - v_setting.pipeline_mark_deadline)
     order by m.backfill_attempts, m.msg_id
     limit coalesce(p_limit, v_setting.pipeline_backfill_batch)
     for no key update skip locked),

@@ -24,7 +24,7 @@ begin
       message = format('there is no message %s', p_msg_id),
       hint = 'Only a message that was taken in can fail.';
   end if;
-  if v_message.state in ('PENDING', 'FAILED') and coalesce(v_message.next_attempt_at <= v_now, true) then
+  if v_message.state in ('PENDING', 'FAILED') and coalesce(v_message.next_attempt_at <= v_now or v_message.updated_at > v_now, true) then
     select * into strict v_setting from core.setting;
     perform inbox.fail_message(p_msg_id, 'INFRA', left(p_reason, 2000), v_setting, v_now);
   end if;

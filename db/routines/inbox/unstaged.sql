@@ -14,14 +14,14 @@ set search_path to ''
 as $fn$
   select h.msg_id
   from (
-    select m.msg_id, m.next_attempt_at
+    select m.msg_id, m.next_attempt_at, m.updated_at
     from inbox.proc_state m
     where m.msg_id > (select q.finished_through from inbox.queue_head q)
       and m.msg_id <= (select c.watermark from inbox.inbox_cursor c)
       and m.state in ('PENDING', 'FAILED')
     order by m.msg_id
     limit 1000) h
-  where (h.next_attempt_at is null or h.next_attempt_at <= (select core.now()))
+  where (h.next_attempt_at is null or h.next_attempt_at <= (select core.now()) or h.updated_at > (select core.now()))  -- the clock was set back
     and not exists (select from inbox.stage_message s where s.msg_id = h.msg_id)
   order by h.msg_id
   limit p_limit

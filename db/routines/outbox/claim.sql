@@ -4,6 +4,7 @@
 --   flight, neither one that failed nor one whose confirmation is outstanding. One that backs off takes no place in the batch.
 -- KAFKA:schd: due rows, with the state as it is now (flight.document) or the tombstone's payload; a null value is a null record. Row and
 --   state are of one snapshot. Rows that the pump is replacing at this moment are left out; they are due again with their new version.
+-- An event that was never tried does not wait for a clock that was set back since to come to it again.
 -- One claim is settled before the next is made, by the one thread of the one leader. So a claim that is still held, by this epoch or an
 -- older one, is one that got lost, and the event is taken again: at least once, never less.
 -- Reads:  outbox.msg_event, core.setting, and through flight.document all that belongs to a flight
@@ -39,12 +40,12 @@ begin
     v_ids := array(
       select e.event_id
       from (
-        select o.event_id, o.flid, o.next_attempt_at
+        select o.event_id, o.flid, o.attempts, o.created_at, o.next_attempt_at
         from outbox.msg_event_msg o
         where o.state = 'PENDING' and o.event_id > v_from
         order by o.event_id
         limit 4 * v_limit + 1000) e
-      where e.next_attempt_at <= v_now
+      where (e.next_attempt_at <= v_now or e.attempts = 0 and e.created_at > v_now)
         and e.event_id = (
           select p.event_id from outbox.msg_event_msg p
           where p.flid = e.flid and p.state = 'PENDING' and p.event_id > v_from
@@ -56,21 +57,25 @@ begin
       -- Then from flight to flight, over the heads alone.
       v_ids := array(
         with recursive head as (
-          (select e.flid, e.event_id, e.next_attempt_at
+          (select e.flid, e.event_id, e.attempts, e.created_at, e.next_attempt_at
            from outbox.msg_event_msg e
            where e.state = 'PENDING' and e.event_id > v_from
            order by e.flid, e.event_id
            limit 1)
           union all
-          select n.flid, n.event_id, n.next_attempt_at
+          select n.flid, n.event_id, n.attempts, n.created_at, n.next_attempt_at
           from head h
           cross join lateral (
-            select e.flid, e.event_id, e.next_attempt_at
+            select e.flid, e.event_id, e.attempts, e.created_at, e.next_attempt_at
             from outbox.msg_event_msg e
             where e.state = 'PENDING' and e.event_id > v_from and e.flid > h.flid
             order by e.flid, e.event_id
             limit 1) n)
-        select h.event_id from head h where h.next_attempt_at <= v_now order by h.event_id limit v_limit);
+        select h.event_id
+        from head h
+        where h.next_attempt_at <= v_now or h.attempts = 0 and h.created_at > v_now
+        order by h.event_id
+        limit v_limit);
     end if;
     perform outbox.advance_queue_head(v_from);
     return query
@@ -91,7 +96,7 @@ begin
     with due as materialized (
       select e.event_id, e.flid, e.event_type, e.payload
       from outbox.msg_event_schd e
-      where e.state = 'PENDING' and e.next_attempt_at <= v_now
+      where e.state = 'PENDING' and (e.next_attempt_at <= v_now or e.attempts = 0 and e.created_at > v_now)
       order by e.event_id
       limit coalesce(p_limit, v_setting.schd_flush_limit)),
     told as materialized (

@@ -2,7 +2,7 @@
 -- head cannot be processed now. Says why it stopped; null means there may be more.
 --   IDLE              nothing unfinished
 --   BEYOND_WATERMARK  the head was registered ahead of W and waits for it
---   HEAD_BACKOFF      the head failed and waits until p_until
+--   HEAD_BACKOFF      the head failed and waits until p_until; not under a clock that was set back to before it failed
 --   HEAD_UNSTAGED     the head has no staging row; its body must be fetched
 --   BUDGET            a time-out cancelled the head
 -- Reads:  core.setting, inbox.inbox_cursor, inbox.queue_head, inbox.proc_state, inbox.stage_message
@@ -60,7 +60,7 @@ begin
       processed := processed + 1;
       v_finished_through := head;
       continue;
-    elsif v_head.state = 'FAILED' and v_head.next_attempt_at > core.now() then
+    elsif v_head.state = 'FAILED' and v_head.next_attempt_at > core.now() and v_head.updated_at <= core.now() then
       stopped := 'HEAD_BACKOFF';
       until := v_head.next_attempt_at;
       exit;
