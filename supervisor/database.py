@@ -272,6 +272,12 @@ def pump(connection: Connection, epoch: int, max_messages: int, max_ms: int) -> 
     return Pumped(found.p_processed or 0, found.p_stop, found.p_head, found.p_until, found.p_trace_failures or 0)
 
 
+def watermark(connection: Connection) -> int:
+    """How far the mailbox was read."""
+    found: int = value(connection, "select watermark from inbox.inbox_cursor")
+    return found
+
+
 # The outbox --------------------------------------------------------------------------------------------------------
 
 MSG = "KAFKA:msg"

@@ -209,6 +209,7 @@ class Pump(Duty):
         super().__init__("pump", settings)
         self._messages = settings.supervisor.pump_messages
         self._ms = settings.supervisor.pump_ms
+        self._told_watermark: int | None = None
 
     def run(self, work: Work) -> Outcome:
         """One call after the other while their answer is BUDGET."""
@@ -230,12 +231,23 @@ class Pump(Duty):
             if pumped.stop == "HEAD_UNSTAGED":
                 work.nudge("restage")
             elif pumped.stop == "BEYOND_WATERMARK":
+                self._tell_beyond(pumped.head)
                 work.nudge("intake")
             wake_in = None
             if pumped.until is not None:
                 wake_in = database.seconds_until(self.session.connection, pumped.until)
             return Outcome(done, wake_in=wake_in, detail=pumped.stop)
         return Outcome(done, again=work.goes_on, detail="BUDGET")
+
+    def _tell_beyond(self, head: int | None) -> None:
+        """Once for each watermark (implementation.md 5.1): a message that came by HTTP waits until intake is there."""
+        watermark = database.watermark(self.session.connection)
+        if watermark != self._told_watermark:
+            self._told_watermark = watermark
+            self.log.warning(
+                f"Message {head} was registered ahead of the watermark {watermark} and waits for intake to come there",
+                message_id=head,
+            )
 
 
 class RelayDuty(Duty):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from psycopg.rows import namedtuple_row
+from structlog.testing import capture_logs
 
 from loader import decode as decoder
 from supervisor import database
@@ -112,6 +113,34 @@ def test_a_head_whose_row_is_gone_ends_and_the_queue_goes_on(site: Site, works: 
     assert site.ended() == [(1, "SUCCEEDED"), (2, "DEAD"), (3, "SUCCEEDED")]
     assert state(site, 2) == ("DEAD", "MALFORMED", 0)
     assert site.sql("select last_error from inbox.proc_state where msg_id = 2") == [("raw-missing",)]
+
+
+def test_a_message_ahead_of_the_watermark_waits_and_is_told_once(site: Site, works: Works) -> None:
+    """BEYOND_WATERMARK: registered by HTTP while smaller ids are still on their way; one line for each watermark."""
+
+    def warnings() -> list[str]:
+        with capture_logs() as logs:
+            works.duties["pump"].run(
+                Work(works.epoch, threading.Event(), lambda: True, lambda *_names: None, 30.0),
+            )
+        return [line["event"] for line in logs if line["log_level"] == "warning"]
+
+    site.send(adft(1, 1))
+    works.run("intake")
+    site.leave_out()
+    site.send(flop(3, 1))
+    site.sql("select inbox.enqueue(3)")
+    works.run("intake", "pump")
+    assert site.ended() == [(1, "SUCCEEDED"), (3, "PENDING")]
+    works.duties["pump"] = Pump(Settings(database=Database(url=site.database_url)))
+    (told,) = warnings()
+    assert "Message 3" in told
+    assert "watermark 1" in told
+    assert warnings() == []
+    site.sql("update inbox.inbox_cursor set hole_since = hole_since - interval '1 h'")
+    works.run("intake")  # passes the hole over; the row behind it is the next round's
+    works.run("intake")
+    assert site.ended() == [(1, "SUCCEEDED"), (3, "SUCCEEDED")]
 
 
 def test_a_body_that_becomes_readable_is_decoded_anew(
