@@ -90,7 +90,7 @@ def judge(world: World) -> Verdict:
     """
     _nothing_is_left_open(world)
     states = _messages_and_marks(world)
-    acts, reigns = _only_leaders_wrote(world)
+    acts, reigns = only_leaders_wrote(world)
     msg, schd = read_topic(world.broker.bootstrap, TOPIC_MSG), read_topic(world.broker.bootstrap, TOPIC_SCHD)
     again = _notices(world, msg)
     flights = _states(world, schd)
@@ -150,7 +150,7 @@ def _messages_and_marks(world: World) -> dict[str, int]:
     return dict(Counter(ended.values()))
 
 
-def _only_leaders_wrote(world: World) -> tuple[int, int]:
+def only_leaders_wrote(world: World) -> tuple[int, int]:
     """No committed write of a supervisor is younger than the next leader's first moment; reigns do not overlap."""
     reigns = world.ask("select epoch, holder, acquired_at from chaos.reign order by epoch")
     by_pid = {pid: one.name for one in world.supervisors for pid in one.pids}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chaos.judge import Verdict, judge
+from tests.chaos.judge import Verdict, judge, only_leaders_wrote
 from tests.chaos.world import IDLE_IN_TRANSACTION, LEASE, LEASE_LIMIT, STANDBY, Supervisor, World, Writer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SECONDS_A_KILL = 2.5
 def report(world: World, writer: Writer, found: Verdict, took: float) -> None:
     """The counts, for whoever runs this with -s (and in the captured output of a failure)."""
     counts = world.counts
-    takes = sorted(counts.take_overs)
+    takes = sorted(counts.take_overs) or world.take_overs_after_kills()
     print(f"\n{took:.0f} s: " + ", ".join(f"{count} {fault}" for fault, count in sorted(counts.faults.items())))
     print(
         f"{found.messages} messages ({', '.join(f'{n} {state}' for state, n in sorted(found.states.items()))}), "
@@ -202,3 +202,12 @@ def test_the_standby_takes_over(make_world: Callable[[int | None, int], World], 
     world.until_idle()
     found = judge(world)
     report(world, writer, found, time.monotonic() - began)
+    # The judge has eyes: a write by the one who did not lead at that moment is seen.
+    world.ask(
+        "insert into chaos.act select 'msgx-' || %s || ' pump', 'inbox.proc_state', acquired_at from chaos.reign"
+        " where split_part(holder, ':', 2) = %s order by epoch desc limit 1 returning 1",
+        world.other(leader).name,
+        str(leader.pids[-1]),
+    )
+    with pytest.raises(AssertionError, match="1 writes by somebody who did not lead"):
+        only_leaders_wrote(world)

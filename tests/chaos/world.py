@@ -313,6 +313,17 @@ class World:
             time.sleep(0.05)
         raise AssertionError(f"nobody took over from {old.name} within {longest + 5:.0f} s\n{self.last_words()}")
 
+    def take_overs_after_kills(self) -> list[float]:
+        """Seconds from each SIGKILL of a leader to the next leader's first moment, ascending.
+
+        Where PostgreSQL was down in between, that is in it too.
+        """
+        begun = [
+            row[0] for row in self.ask("select extract(epoch from acquired_at)::float8 from chaos.reign order by 1")
+        ]
+        killed = [at for at, what in self.counts.log if what == "kill -9 of the leader"]
+        return sorted(next(b for b in begun if b > at) - at for at in killed if any(b > at for b in begun))
+
     # Hurting
 
     def kill(self, one: Supervisor) -> None:
