@@ -185,12 +185,24 @@ def parse(body: str | bytes, *, max_bytes: int = MAX_BYTES) -> etree._Element:
 
 
 def _take_off_namespaces(root: etree._Element) -> None:
+    """Leave local names only.
+
+    An attribute in the namespace of its element (``p:GTNO`` of ``p:GTDT``) is the element's own and stays; any other is
+    a schema hint, xml:lang or the like, and goes.
+    """
     for element in root.iter(etree.Element):
-        if element.tag.startswith("{"):
-            element.tag = element.tag.rpartition("}")[2]
-        for name in list(map(str, element.attrib)):
-            if name.startswith("{"):
-                del element.attrib[name]
+        namespace, _, local = element.tag.rpartition("}")
+        if namespace:
+            element.tag = local
+        for name, value in list(element.items()):
+            of, _, own = str(name).rpartition("}")
+            if not of:
+                continue
+            del element.attrib[name]
+            if of == namespace and element.get(own, value) != value:
+                raise MalformedXmlError(storable(f"{local} has the attribute {own} twice"))
+            if of == namespace:
+                element.set(own, value)
     etree.cleanup_namespaces(root)
 
 

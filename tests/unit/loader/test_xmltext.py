@@ -221,11 +221,20 @@ def test_size_is_bounded_as_stored() -> None:
 
 def test_namespaces_comments_and_instructions_leave_no_trace() -> None:
     root = parse(
-        '<p:a xmlns:p="urn:x" xmlns="urn:y" p:q="1" r="2"><!-- c --><b xmlns="urn:z">Z<!-- c -->H<?pi d?>9'
-        "<![CDATA[4<]]>&#x32;</b></p:a>"
+        '<p:a xmlns:p="urn:x" xmlns="urn:y" xmlns:o="urn:o" o:q="1" r="2" xml:lang="zh"><!-- c -->'
+        '<b xmlns="urn:z" p:s="3">Z<!-- c -->H<?pi d?>9<![CDATA[4<]]>&#x32;</b></p:a>'
     )
     assert (root.tag, dict(root.items()), len(root)) == ("a", {"r": "2"}, 1)
-    assert (root[0].tag, root[0].text, len(root[0])) == ("b", "ZH94<2", 0)
+    assert (root[0].tag, root[0].text, len(root[0]), dict(root[0].items())) == ("b", "ZH94<2", 0, {})
+
+
+def test_an_attribute_in_the_namespace_of_its_element_is_its_own() -> None:
+    root = parse('<p:DELY xmlns:p="urn:x" xmlns="urn:x" p:CODE="81" DURA="30"><STRT p:a="1"/></p:DELY>')
+    assert (root.tag, dict(root.items())) == ("DELY", {"CODE": "81", "DURA": "30"})
+    assert (root[0].tag, dict(root[0].items())) == ("STRT", {"a": "1"})
+    assert dict(parse('<p:a xmlns:p="urn:x" p:b="1" b="1"/>').items()) == {"b": "1"}
+    with pytest.raises(MalformedXmlError, match="b twice"):
+        parse('<p:a xmlns:p="urn:x" p:b="1" b="2"/>')
 
 
 def test_reasons_can_be_stored() -> None:
