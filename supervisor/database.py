@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, namedtuple_row
 
-from supervisor.errors import DatabaseUnreachable, mapped
+from supervisor.errors import ConfigError, DatabaseUnreachable, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +47,7 @@ def connect(settings: DatabaseSettings, name: str) -> Connection:
 
     Raises:
         DatabaseUnreachable: no connection within ``connect_timeout``.
+        ConfigError: the session has not the limits that were asked for.
     """
     limits = {
         "statement_timeout": settings.statement_timeout,
@@ -70,7 +71,23 @@ def connect(settings: DatabaseSettings, name: str) -> Connection:
             )
         except psycopg.ProgrammingError as error:
             raise DatabaseUnreachable(f"[database] url is no PostgreSQL address: {error}".rstrip()) from None
-        return psycopg.connect(address, autocommit=True, prepare_threshold=None, row_factory=namedtuple_row)
+        connection = psycopg.connect(address, autocommit=True, prepare_threshold=None, row_factory=namedtuple_row)
+        try:
+            _check_limits(connection, limits)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _check_limits(connection: Connection, limits: dict[str, float]) -> None:
+    """A pooler that drops what we ask for at the start of a session would take every bound off our waits, unseen."""
+    found = connection.execute("select name, setting from pg_settings where name = any (%s)", [list(limits)]).fetchall()
+    if {name: int(setting) for name, setting in found} != {key: int(value * 1000) for key, value in limits.items()}:
+        raise ConfigError(
+            "Sessions of [database] url have not the time-outs that they were opened with: a pooler stands between.",
+            "Give the address of PostgreSQL itself: poolers that share or change sessions are not supported.",
+        )
 
 
 class Session:
