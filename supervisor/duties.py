@@ -448,6 +448,8 @@ class Runner:
             board.stale(epoch, error.message)
             return Outcome()
         except BaseException as error:  # noqa: BLE001  also SystemExit of a library: a duty must outlive everything
+            if board.stopping.is_set():
+                return Outcome()  # cut short by the stop, which is no failure of the duty
             self._failed(error)
             if not isinstance(error, DatabaseUnreachable):
                 self._report(epoch, ok=False, detail=self._trouble)
@@ -467,8 +469,6 @@ class Runner:
 
     def _failed(self, error: BaseException) -> None:
         board = self._board
-        if board.stopping.is_set():
-            return
         sentence = str(error) if isinstance(error, Trouble | MsgxError) else one_line(error)
         foreseen = isinstance(error, Trouble | MsgxError | MailboxError | psycopg.OperationalError)
         service = _service(error)

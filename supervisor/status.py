@@ -126,10 +126,14 @@ def _rests(found: Any, marks: int) -> Iterator[Rest]:
         ("KAFKA:schd", found.schd_events, found.schd_due),
     ):
         if events:
-            yield Rest(f"{events} events of {target} wait, the next one due at {when(due)}.", due)
+            yield Rest(f"{events} events of {target} wait, the next one {_due(due, found.now)}.", due)
     if marks:
-        due = f", the next one due at {when(found.marks_due)}" if found.marks_due else ""
-        yield Rest(f"{marks} messages are owed their mark in the mailbox{due}.", found.marks_due)
+        due = _due(found.marks_due, found.now)
+        yield Rest(f"{marks} messages are owed their mark in the mailbox, the next one {due}.", found.marks_due)
+
+
+def _due(at: datetime | None, now: datetime) -> str:
+    return "due now" if at is None or at <= now else f"due at {when(at)}"
 
 
 def collect(connection: Connection) -> dict[str, Any]:
@@ -164,6 +168,8 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
     dead = sum(one["DEAD"] for one in found["outbox"].values())
     if dead:
         yield f"{dead} events are DEAD and were not told: `msgx dead list`."
+    if marks["max_attempts"] > 1 and not marks["overdue"]:
+        yield f"A mark was tried {marks['max_attempts']} times and is not written: `msgx backfill list` says why."
     if marks["overdue"]:
         yield f"{marks['overdue']} marks are overdue: `msgx backfill list --status OVERDUE`."
     if marks["abandoned"]:

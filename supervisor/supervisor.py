@@ -25,7 +25,7 @@ from supervisor import database, deploy, relay, status
 from supervisor.backfill import Backfill
 from supervisor.database import Session
 from supervisor.duties import Board, Housekeeping, Intake, LeaseDuty, Pump, Restage, relay_duties
-from supervisor.errors import DatabaseUnreachable, SchemaUnknown, one_line
+from supervisor.errors import ConfigError, DatabaseUnreachable, SchemaUnknown, one_line
 from supervisor.exits import Exit
 from supervisor.lease import LeaseKeeper
 from supervisor.logs import Limiter, logger
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 WATCH_EVERY = 0.5  # seconds
 PATIENCE = 5.0  # seconds without progress before --until-idle gives up what is due, however small --max-wait is
+LONG_RUN = 2.0  # seconds in one run that --until-idle mentions when something is left
 RELEASE_TIME = 3.0  # seconds of stop_timeout that are kept for the lease
 
 
@@ -77,6 +78,7 @@ class Supervisor:
 
         Raises:
             SchemaUnknown: the database is not on this release's schema.
+            ConfigError: the login is not one that may lead.
             ConfigError: the Kafka client refuses its settings, or the web server's port is taken.
         """
         with _signals(self._on_signal):
@@ -94,6 +96,7 @@ class Supervisor:
 
         Raises:
             SchemaUnknown: the database is not on this release's schema.
+            ConfigError: the login is not one that may lead.
             DatabaseUnreachable: it could not be reached for ``max_wait`` seconds.
         """
         with _signals(self._on_signal):
@@ -122,6 +125,12 @@ class Supervisor:
                 refusal = deploy.known_schema(connection)
                 if refusal is not None:
                     raise SchemaUnknown(refusal)
+                may_lead = "select has_function_privilege('core.lease_acquire(text, interval)', 'execute')"
+                if not database.value(connection, may_lead):
+                    raise ConfigError(
+                        f"{connection.info.user} may not run the supervisor.",
+                        f"Run `grant msgx_app to {connection.info.user}`, or give [database] url a login that has it.",
+                    )
             except (DatabaseUnreachable, psycopg.OperationalError) as error:
                 self._session.close()
                 if longest is not None and self._clock() - begun >= longest:
@@ -203,9 +212,10 @@ class Supervisor:
         elif not self.intake.caught_up and not sentences:
             sentences.append("The mailbox was not read to its end.")
         sentences += [
-            f"{one.name} has been running for {one.running_for:.0f} s, longer than its limit."
+            f"{one.name} has been waiting for an answer for {one.running_for:.0f} s"
+            + (", longer than its limit." if one.hung else ".")
             for one in self.board.health()
-            if one.hung and one.running_for is not None
+            if one.running_for is not None and (one.hung or one.running_for >= LONG_RUN)
         ]
         sentences += [f"{one.name}: {one.trouble}" for one in self.board.health() if one.trouble]
         return sentences

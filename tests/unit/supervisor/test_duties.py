@@ -265,6 +265,24 @@ def test_stop_waits_for_what_runs_and_names_what_will_not_end(board: Board) -> N
     assert len(good.runs) == 1
 
 
+def test_a_run_that_a_stop_cuts_short_is_no_failure(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(database, "duty_report", lambda *arguments: reports.append(arguments))
+    began = threading.Event()
+
+    def cut(work: Work) -> None:
+        began.set()
+        _while(lambda: work.goes_on)
+        raise Trouble("the answer was not waited for")
+
+    board.add([Scripted("relay-msg", cut)])
+    board.start()
+    assert began.wait(5)
+    assert board.stop(2) == []
+    assert reports == []
+    assert [one.failures for one in board.health()] == [0]
+
+
 def _while(condition: Callable[[], bool]) -> None:
     while condition():
         time.sleep(0.01)
