@@ -753,6 +753,8 @@ def _said(error: psycopg.Error) -> str:
         parts.append(diagnosis.message_hint)
     if isinstance(error, errors.LockNotAvailable):
         parts.append("Another session holds a lock on that object: see pg_stat_activity, then run this again.")
+    if isinstance(error, errors.InsufficientPrivilege) and not diagnosis.message_hint:
+        parts.append("`msgx db` needs the login that owns the schema.")
     return " ".join(parts)
 
 

@@ -98,6 +98,11 @@ def exit_of(error: BaseException) -> tuple[Exit, str]:
         )
     if isinstance(error, psycopg.Error):
         hint = f" {error.diag.message_hint}" if error.diag.message_hint else ""
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            hint += (
+                " This login lacks the role for it: msgx_reader looks, msgx_operator changes, msgx_app runs the"
+                " supervisor, the schema's owner deploys. `msgx doctor` says which it has."
+            )
         return (Exit.UNREACHABLE if lost(error) else Exit.FINDING), f"PostgreSQL refused: {one_line(error)}.{hint}"
     return Exit.FINDING, str(error)
 

@@ -69,7 +69,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 def _cell(value: Any) -> str:
     if isinstance(value, datetime):
-        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
     return str(value).replace("[", "\\[")
 
 
@@ -80,5 +80,5 @@ def print_rows(title: str, rows: Sequence[dict[str, Any]], *, as_json: bool, emp
     elif not rows:
         console().print(empty)
     else:
-        columns = list(rows[0])
+        columns = [name for name in rows[0] if any(row[name] is not None for row in rows)]  # empty ones take room
         console().print(table(title, columns, [[row[name] for name in columns] for row in rows]))

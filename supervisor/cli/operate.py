@@ -24,6 +24,7 @@ request = typer.Typer(help="What we ask the AODB.", no_args_is_help=True)
 alert = typer.Typer(help="What a person must look at.", no_args_is_help=True)
 
 Ids = Annotated[list[int], typer.Argument(min=0, help="Ids.", show_default=False)]
+MARK_STATUSES = ("DUE", "OVERDUE", "WAITING", "IN_HAND", "ABANDONED", "ACKNOWLEDGED")
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Most rows.")]
 
 
@@ -55,7 +56,8 @@ def seed(
 def replay(
     ids: Annotated[list[int] | None, typer.Argument(min=1, help="Messages.", show_default=False)] = None,
     classes: Annotated[
-        list[str] | None, typer.Option("--class", help="Error class: CODEC_ERROR, UNSUPPORTED, INFRA, EXHAUSTED.")
+        list[str] | None,
+        typer.Option("--class", help="Error class: CODEC_ERROR, UNSUPPORTED, INFRA, EXHAUSTED, PROTOCOL."),
     ] = None,
     states: Annotated[list[str] | None, typer.Option("--state", help="FAILED or DEAD.")] = None,
     type_: Annotated[str | None, typer.Option("--type", help="META.TYPE.")] = None,
@@ -180,6 +182,8 @@ def backfill_list(
     as_json: common.Json = False,
 ) -> int:
     """Marks that are owed or were given up."""
+    if status is not None and status.upper() not in MARK_STATUSES:
+        raise ConfigError(f"--status {status!r} is none.", f"Known are {', '.join(MARK_STATUSES)}.")
     with common.connection("backfill") as connection:
         found = database.dictionaries(
             connection,

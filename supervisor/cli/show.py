@@ -189,7 +189,7 @@ def _print_flight(out: Console, answer: dict[str, Any]) -> None:
             one["event_id"],
             one["state_version"],
             one["event_type"],
-            _why(one),
+            *_why(one),
             one["message_id"],
             one["state"],
             one["updated_at"],
@@ -198,19 +198,19 @@ def _print_flight(out: Console, answer: dict[str, Any]) -> None:
     ]
     if rows:
         out.print(
-            common.table("Latest notices", ["event", "version", "type", "changed", "message", "told", "at"], rows)
+            common.table("Latest notices", ["event", "version", "type", "changed", "by", "message", "told", "at"], rows)
         )
     state_event = answer["state_event"]
     if state_event is not None:
         out.print(f"State topic: version {state_event['state_version']} is {state_event['state']}.")
 
 
-def _why(event: dict[str, Any]) -> str:
-    """Message type and changed tags of a notice, as it says itself."""
+def _why(event: dict[str, Any]) -> tuple[str, str]:
+    """Changed tags and kind of message of a notice, as it says itself."""
 
     try:
         notice = json.loads(event["payload"] or "{}")
     except ValueError:
-        return ""
+        return "", ""
     message = notice.get("MESSAGE") or {}
-    return f"{message.get('TYPE', '')}-{message.get('STYP', '')}: {' '.join(notice.get('CHANGED') or [])}".strip(": -")
+    return " ".join(notice.get("CHANGED") or []), f"{message.get('TYPE', '')}-{message.get('STYP', '')}".strip("-")

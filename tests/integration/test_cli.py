@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -174,8 +175,17 @@ def test_marks(cli: Cli, site: Site, process: Callable[[], None]) -> None:
     assert cli.json("backfill", "acknowledge", "1", "--note", "cleared by its owner") == {"count": 1}
     assert cli.json("backfill", "reopen", "2") == {"count": 1}
     assert sorted(one["status"] for one in cli.json("backfill", "list")) == ["ACKNOWLEDGED", "DUE"]
+    text = cli("backfill", "list", "--status", "ACKNOWLEDGED")
+    assert "cleared by its owner" in text
+    assert "next_at" not in text, "a column without a value only takes room"
+    cli("backfill", "list", "--status", "late", code=2)
+    assert "ABANDONED" in cli.err
     cli("backfill", "reopen", "2", code=1)
     cli("backfill", "acknowledge", "1", code=2)
+    site.sql(
+        "update inbox.proc_state set backfill_attempts = 3, backfill_next_at = now() + interval '1 min' where msg_id = 2"
+    )
+    assert "A mark was tried 3 times" in cli("status")
 
 
 def test_settings(cli: Cli, site: Site) -> None:
@@ -222,7 +232,7 @@ def test_why_does_a_flight_look_so(cli: Cli, site: Site, process: Callable[[], N
     why = cli.json("flight", "show", "7", "--tag", "estt")
     assert [event["message_id"] for event in why["events"]] == [2]
     text = cli("flight", "show", "7")
-    assert "FLOP-RENO: RENO" in text
+    assert re.search(r"UPSERT +RENO +FLOP-RENO", text)
     assert "B1234" in text
     cli("flight", "show", "8", code=1)
     assert "No flight 8 was ever seen" in cli.err
@@ -310,6 +320,9 @@ def test_roles_keep_to_their_own(
             cli(*arguments)
         cli("setting", "set", "policy", "ledger", code=1)
         assert "permission denied" in cli.err
+        assert "msgx_operator" in cli.err
+        cli("db", "verify", code=1)
+        assert "login that owns the schema" in cli.err
         monkeypatch.setenv("MSGX_DATABASE_URL", postgres_server.url_for(name, "msgx_test_operator"))
         for arguments in looks:
             cli(*arguments)
@@ -317,6 +330,8 @@ def test_roles_keep_to_their_own(
         cli("seed", "zero")
         cli("request", "plan", "--day", "2026-03-10")
         cli("replay", "--class", "infra", "--dry-run")
+        cli("run", "--until-idle", "--max-wait", "1", code=2)
+        assert "grant msgx_app to msgx_test_operator" in cli.err
     finally:
         pg.execute("drop role msgx_test_reader; drop role msgx_test_operator")
 
