@@ -521,10 +521,13 @@ def simpler_steps(step: Step) -> Iterator[Step]:
             )
     if isinstance(body, Plan):
         counted = body.declared == str(len(body.records))
-        for n, record in enumerate(body.records):
-            rest = (*body.records[:n], *body.records[n + 1 :])
+        half = len(body.records) // 2
+        fewer = [body.records[:half], body.records[half:]] if half > 1 else []
+        fewer += [(*body.records[:n], *body.records[n + 1 :]) for n in range(len(body.records))]
+        for rest in fewer:
             yield replace(step, message=replace(message, body=Plan(str(len(rest)) if counted else body.declared, rest)))
+        for n, record in enumerate(body.records):
             for tag in record.fields:
                 fields = {key: value for key, value in record.fields.items() if key != tag}
-                fewer = (*body.records[:n], replace(record, fields=fields), *body.records[n + 1 :])
-                yield replace(step, message=replace(message, body=replace(body, records=fewer)))
+                records = (*body.records[:n], replace(record, fields=fields), *body.records[n + 1 :])
+                yield replace(step, message=replace(message, body=replace(body, records=records)))

@@ -156,7 +156,6 @@ class Play:
 # --- wire format (design 5) -------------------------------------------------------------------------------------------
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-UNICODE_SPACE = "\t\n\r "
 
 
 class Layout:
@@ -203,7 +202,7 @@ class Layout:
     def text(self, value: Any) -> str:
         plain = self.value(value)
         forms = ["plain", "plain", "plain", "padded", "cdata", "remark", "reference"]
-        form = self.pick([*forms, "zeros"] if isinstance(value, int) else forms)
+        form = self.pick([*forms, "zeros"] if isinstance(value, int) and value < 1000 else forms)
         if form == "padded":
             return f"\n {escape(plain)}\t"
         if form == "cdata" and "]]>" not in plain:
@@ -400,6 +399,7 @@ FIRST_DAY = date(2026, 3, 28)
 """In Europe the clocks change in the night of the second day."""
 DAYS = tuple(FIRST_DAY + timedelta(days=n) for n in range(3))
 FLIDS = tuple(range(7701001, 7701011))
+MANY_FLIDS = (7, *range(7701001, 7701040), 999999999999)
 DANGLING = 7709999
 """A MAID nobody has, unless a plan brings it."""
 SENDERS = ("AODB", "AODB", "AODB", "BKUP")
@@ -434,9 +434,10 @@ Switching = Literal["never", "presets", "switches"]
 class Generator:
     """Draws the steps of a stream. It remembers what it sent, so as to send it again."""
 
-    def __init__(self, choices: Choices, switching: Switching = "presets") -> None:
+    def __init__(self, choices: Choices, switching: Switching = "presets", flids: Sequence[int] = FLIDS) -> None:
         self.choices = choices
         self.switching = switching
+        self.flids = flids
         self.sent: list[Message] = []
         self.count = 0
 
@@ -457,7 +458,7 @@ class Generator:
         return DAYS[flid % len(DAYS)]
 
     def flid(self) -> int:
-        return self.choices.pick(FLIDS)
+        return self.choices.pick(self.flids)
 
     def spelled(self, flid: int) -> str:
         """A FLID is a number, however many zeros stand before it."""
@@ -465,7 +466,7 @@ class Generator:
 
     def value(self, tag: str) -> Any:
         if tag in ("MAID", "TAID"):
-            return self.choices.pick([*FLIDS[:4], *FLIDS, DANGLING])
+            return self.choices.pick([*self.flids[:4], *self.flids, DANGLING])
         if tag in model.NUMBERS:
             return self.choices.number(1, 3) if tag != "MAXP" else self.choices.pick([170, 0, 180])
         if tag in model.DATE_TIMES or (tag in model.DATE_TIMES_OR_TEXT and self.chance(50)):
@@ -481,7 +482,7 @@ class Generator:
         limit = model.SET_LIMIT.get(tag, 99)
         lengths = [1, 2, 5, 6] if tag == "ROUT" else [1, 2, 3]
         if limit is not None and self.chance(1):
-            lengths = [limit + 1]
+            lengths = [limit, limit + 1]
         return [self.element(tag) for _ in range(self.choices.pick(lengths))]
 
     def element(self, tag: str) -> dict[str, Any]:
@@ -543,7 +544,7 @@ class Generator:
         if styp == "DNLD" and self.chance(50):
             days = list(DAYS)
         percent = self.choices.pick([2, 2, 15])
-        flids = [flid for flid in FLIDS if self.home(flid) in days and self.chance(75)] if self.chance(93) else []
+        flids = [flid for flid in self.flids if self.home(flid) in days and self.chance(75)] if self.chance(93) else []
         records = []
         for flid in flids:
             day = self.home(flid) if self.chance(98) else self.choices.pick(DAYS)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from .harness import Setup, check_stream
-from .messages import Deliver, Drawn, Generator, Replay, Seeded, SetPolicy, TrustWindow, Wait
+from .messages import FLIDS, MANY_FLIDS, Deliver, Drawn, Generator, Replay, Seeded, SetPolicy, TrustWindow, Wait
 
 if TYPE_CHECKING:
     from .harness import Databases
@@ -35,7 +35,8 @@ def test_random_streams(databases: Databases, policy: str) -> None:
     while done < MESSAGES // 4:
         number += 1
         switching = policy if policy in ("presets", "switches") else "never"
-        generator = Generator(Seeded(SEED * 1_000_000 + number), switching)
+        flids = MANY_FLIDS if number % 7 == 0 else FLIDS
+        generator = Generator(Seeded(SEED * 1_000_000 + number), switching, flids)
         start = {"presets": ("retain", "ledger")[number % 2], "switches": generator.any_policy()}.get(policy, policy)
         cutover = "04:00" if number % 4 == 0 else "00:00"
         zone = "Europe/Berlin" if number % 5 == 0 else "Asia/Shanghai"
