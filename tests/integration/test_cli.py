@@ -182,9 +182,7 @@ def test_marks(cli: Cli, site: Site, process: Callable[[], None]) -> None:
     assert "ABANDONED" in cli.err
     cli("backfill", "reopen", "2", code=1)
     cli("backfill", "acknowledge", "1", code=2)
-    site.sql(
-        "update inbox.proc_state set backfill_attempts = 3, backfill_next_at = now() + interval '1 min' where msg_id = 2"
-    )
+    site.sql("update inbox.proc_state set backfill_attempts = 3, backfill_next_at = now() + '1h' where msg_id = 2")
     assert "A mark was tried 3 times" in cli("status")
 
 
