@@ -82,8 +82,11 @@ def connect(settings: DatabaseSettings, name: str) -> Connection:
 
 def _check_limits(connection: Connection, limits: dict[str, float]) -> None:
     """A pooler that drops what we ask for at the start of a session would take every bound off our waits, unseen."""
-    found = connection.execute("select name, setting from pg_settings where name = any (%s)", [list(limits)]).fetchall()
-    if {name: int(setting) for name, setting in found} != {key: int(value * 1000) for key, value in limits.items()}:
+    found = connection.execute(
+        "select u.name, extract(epoch from current_setting(u.name)::interval) * 1000 from unnest(%s::text[]) u(name)",
+        [list(limits)],
+    ).fetchall()
+    if {name: int(ms) for name, ms in found} != {name: int(seconds * 1000) for name, seconds in limits.items()}:
         raise ConfigError(
             "Sessions of [database] url have not the time-outs that they were opened with: a pooler stands between.",
             "Give the address of PostgreSQL itself: poolers that share or change sessions are not supported.",
