@@ -24,6 +24,7 @@ request = typer.Typer(help="What we ask the AODB.", no_args_is_help=True)
 alert = typer.Typer(help="What a person must look at.", no_args_is_help=True)
 
 Ids = Annotated[list[int], typer.Argument(min=0, help="Ids.", show_default=False)]
+LARGEST_ID = 2**63 - 1  # of a bigint
 MARK_STATUSES = ("DUE", "OVERDUE", "WAITING", "IN_HAND", "ABANDONED", "ACKNOWLEDGED")
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Most rows.")]
 
@@ -37,7 +38,7 @@ def seed(
     min: read all that the mailbox holds. zero: from 0, by the hole rule. max: leave out what is there now. ID: begin
     after this id. Refused once anything was read.
     """
-    if how not in {"min", "zero", "max"} and not how.isdecimal():
+    if how not in {"min", "zero", "max"} and not (how.isdecimal() and int(how) <= LARGEST_ID):
         raise ConfigError(f"{how!r} is no place to begin.", "Give min, zero, max or an id.")
     settings = common.settings()
     with database.brief(settings.database, "seed") as connection:

@@ -100,6 +100,8 @@ def test_seeding(cli: Cli, site: Site) -> None:
     site.send(*[adft(n, n) for n in range(1, 6)])
     cli("seed", "later", code=2)
     assert "min, zero, max or an id" in cli.err
+    cli("seed", "9223372036854775808", code=2)
+    assert "no place to begin" in cli.err
     cli("seed", "99", code=1)
     assert "the mailbox ends at 5" in cli.err
     assert "The watermark is 3" in cli("seed", "3")

@@ -79,8 +79,8 @@ begin
   if p_result = 'COMMITTED' then
     perform core.raise_alert(
       'RECS_DROP',
-      format('Plan %s covers %s with %s flights where the roster before had many more (share allowed: %s). It was applied; ask the AODB.',
-             p_message.msg_id, t.operation_day, t.recs, p_setting.schd_drop_share),
+      format('Plan %s covers %s with %s flights, over %s %% fewer than the plan before it. It was applied; ask the AODB.',
+             p_message.msg_id, t.operation_day, t.recs, round(100 * p_setting.schd_drop_share)),
       p_message.msg_id)
     from unnest(v_trace) t where 'RECS_DROP' = any (t.flags);
   end if;

@@ -72,6 +72,6 @@ select is(pg_temp.flop(90, 'ESTT', '{"estt": null}') || coalesce(pg_temp.traces(
 select is(pg_temp.fdel(90) || coalesce(pg_temp.traces(), ''), 'SUCCEEDED', 'an FDEL');
 select is((select count(*) from ledger.schd_gen), 1::bigint, 'one day has a generation');
 select is((select count(*) from core.alert a where a.code = 'RECS_DROP'), 3::bigint, 'an alert for each drop that was applied');
-select is((select a.message_id is not null and a.detail like '%2026-03-10%' from core.alert a where a.code = 'RECS_DROP' limit 1), true, 'naming plan and day');
+select is((select a.message_id is not null and a.detail like '%2026-03-10%over 30 \% fewer%' from core.alert a where a.code = 'RECS_DROP' limit 1), true, 'naming plan, day and share');
 select * from finish();
 rollback;
