@@ -34,7 +34,7 @@ from .messages import (
     as_source,
     to_body,
 )
-from .model import Flop, Message, Model, Plan, Settings, Trace, unmapped_tags
+from .model import Attempt, Flop, Message, Model, Plan, Settings, Trace, unmapped_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -146,6 +146,7 @@ class Bench:
     seen_event: int = 0
     seen_trace: int = 0
     seen_traces: int = 0
+    seen_attempts: int = 0
     flids: set[int] = field(default_factory=lambda: {*FLIDS, DANGLING})
     waiting: int = 0
     compared: int = 0
@@ -341,18 +342,25 @@ class Bench:
             raise Difference("request", expected, got)
 
     def check_traces(self) -> None:
+        """A row a day of each attempt; the days of a refused one are not compared."""
         rows = self.product.rows(
-            "select msg_id, operation_day, new_version, deleted_count, would_delete_count from ledger.schd_snap_log "
-            "where covering and result = 'COMMITTED' and log_id > %s order by log_id, operation_day",
+            "select log_id, msg_id, operation_day, new_version, deleted_count, would_delete_count, result, covering, "
+            "'DAY_MISMATCH' = any(flags) from ledger.schd_snap_log where log_id > %s order by log_id",
             self.seen_trace,
         )
-        got = [Trace(*row) for row in rows]
-        expected = self.model.traces[self.seen_traces :]
-        self.seen_traces = len(self.model.traces)
-        if rows:
-            self.seen_trace = self.product.one("select max(log_id) from ledger.schd_snap_log")[0]
-        if sorted(got, key=str) != sorted(expected, key=str):
-            raise Difference("trace", expected, got)
+        traces, attempts = set(), set()
+        for log_id, message_id, day, version, deleted, would_delete, result, covering, mismatch in rows:
+            self.seen_trace = log_id
+            attempts.add(Attempt(message_id, result, mismatch))
+            if covering and result == "COMMITTED":
+                traces.add(Trace(message_id, day, version, deleted, would_delete))
+        for kind, got, expected in (
+            ("trace", traces, set(self.model.traces[self.seen_traces :])),
+            ("attempt", attempts, set(self.model.attempts[self.seen_attempts :])),
+        ):
+            if got != expected:
+                raise Difference(kind, expected - got, got - expected, "missing / too many")
+        self.seen_traces, self.seen_attempts = len(self.model.traces), len(self.model.attempts)
 
     def check_alerts(self) -> None:
         rows = self.product.rows("select code, message_id from core.alert where code = any(%s)", list(MODELLED_ALERTS))

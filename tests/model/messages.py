@@ -511,7 +511,7 @@ class Generator:
         """Some tags of a record, each with this chance; the ones that matter most more often."""
         plain = [t for t in (*model.SCALARS, *model.SITE_SCALARS) if t not in ("DDES", "DDIR", "REID", "SODT", "MAID")]
         chosen = [*self.some(plain, percent), *self.some(sets, percent), *self.some(["FDIV", "FRET"], percent)]
-        chosen += self.some(["FLNO", "MVIN"], 30) + self.some(["MAID"], 35)
+        chosen += self.some(["FLNO", "MVIN", "MAID"], 35)
         chosen += self.some(["SRVT", "XTRA"], 3)
         return {tag: self.field(tag) for tag in dict.fromkeys(chosen)}
 
@@ -612,14 +612,9 @@ class Generator:
                 *model.ALLOCATIONS[:2],
                 self.choices.pick(model.ALLOCATIONS),
                 self.choices.pick(model.SITE_SCALARS),
-                "MAID",
-                "MAID",
-                "MAID",
-                "MAID",
-                "FLNO",
-                "FLNO",
-                "XABC",
-                "XABC",
+                *["MAID"] * 4,
+                *["ROUT"] * 4,
+                *["FLNO", "XABC"] * 2,
             ]
         )
         flid: int | str = self.spelled(self.flid())

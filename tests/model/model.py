@@ -246,6 +246,15 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """How the trace says an attempt at a plan went, and whether it flags DAY_MISMATCH."""
+
+    message_id: int
+    result: str
+    day_mismatch: bool
+
+
+@dataclass(frozen=True)
 class Ending:
     state: Literal["SUCCEEDED", "SKIPPED", "DEAD"]
     error_class: str | None = None
@@ -277,7 +286,11 @@ class Malformed(Exception):
     """The sender's fault, found while decoding: DEAD(MALFORMED), no identity bound."""
 
 
-class DayConflict(Protocol):
+class DayMismatch(Protocol):
+    """A record of a day that it cannot have here; the trace flags it."""
+
+
+class DayConflict(DayMismatch):
     """A flight on another operational day than its own (fs 5.3)."""
 
 
@@ -308,6 +321,7 @@ class Model:
     topic: dict[int, Told] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
     unmapped_told: set[tuple[str, date]] = field(default_factory=set)
     now: datetime = datetime(2026, 3, 28, tzinfo=UTC)
     """When the message in hand is worked on."""
@@ -358,13 +372,18 @@ class Model:
         for rule in self.settings.ignore:
             if rule.upper() in (f"{message.type}-{message.styp}".upper(), f"{message.type}-*".upper()):
                 return Ending("SKIPPED", None, f"ignored:{rule}")
+        whole_plan = isinstance(message.body, Plan) and message.styp.upper() in ("DNLD", "RESP")
+        refused: Protocol | None = None
         try:
-            return self._dispatch(message_id, message)
-        except DayConflict:
+            ending = self._dispatch(message_id, message)
+        except Protocol as refusal:
+            refused, ending = refusal, Ending("DEAD", "PROTOCOL")
+        if isinstance(refused, DayConflict):
             self.alerts.append(Alert("SAME_FLID_ACROSS_OPERATION_DAYS", message_id))
-            return Ending("DEAD", "PROTOCOL")
-        except Protocol:
-            return Ending("DEAD", "PROTOCOL")
+        if whole_plan and ending.state != "SKIPPED":  # fs 5.6: a row for each attempt
+            result = "COMMITTED" if ending.state == "SUCCEEDED" else "ROLLED_BACK"
+            self.attempts.append(Attempt(message_id, result, isinstance(refused, DayMismatch)))
+        return ending
 
     def _dispatch(self, message_id: int, message: Message) -> Ending:
         kind, styp = message.type.upper(), message.styp.upper()
@@ -390,7 +409,7 @@ class Model:
             return Ending("SKIPPED")  # judged before its content (settled 16)
         days = self._checked_days(plan)
         if request is not None and any(day != request.day for day in days.values()):
-            raise Protocol("a record of another day than the one asked for (fs 5.2)")
+            raise DayMismatch("a record of another day than the one asked for (fs 5.2)")
         for flid, day in days.items():
             self._check_day(flid, day)
         change, traces = Change(answered=request), []
