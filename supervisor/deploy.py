@@ -936,7 +936,10 @@ def plan(url: str, *, root: Path | None = None) -> str:
     migrations = [(name, text) for name, text in _migration_texts(root).items() if name not in applied]
     if not migrations and not due:
         return ""
-    parts = [f"-- What `msgx db apply` of release {release()} would run in database {name}."]
+    parts = [
+        f"-- What `msgx db apply` of release {release()} would run in database {name}. To be read, not to be run by hand:\n"
+        "-- apply also notes what it has done, and refuses a database where these notes are missing."
+    ]
     parts += [
         f"-- Migration {name}: one transaction, in which yoyo marks it as applied.\nbegin;\n{text.strip()}\ncommit;"
         for name, text in migrations

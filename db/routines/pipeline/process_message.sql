@@ -29,6 +29,12 @@ declare
   v_class text;
 begin
   cancelled := false;
+  if p_message.verdict is not null then
+    -- Whose message it was is worth knowing, where that much could be read; it binds no identity.
+    update inbox.proc_state m
+    set sndr = p_message.sndr, type = p_message.type, styp = p_message.styp, seqn = p_message.seqn
+    where m.msg_id = p_message.msg_id;
+  end if;
   if p_message.verdict = 'MALFORMED' then
     perform inbox.finish_message(p_message.msg_id, 'DEAD', 'MALFORMED', p_message.reason, v_now);
     return;
