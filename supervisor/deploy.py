@@ -937,8 +937,8 @@ def plan(url: str, *, root: Path | None = None) -> str:
     if not migrations and not due:
         return ""
     parts = [
-        f"-- What `msgx db apply` of release {release()} would run in database {name}. To be read, not to be run by hand:\n"
-        "-- apply also notes what it has done, and refuses a database where these notes are missing."
+        f"-- What `msgx db apply` of release {release()} would run in database {name}.",
+        "-- To be read, not to be run by hand: apply also notes what it did, and refuses a database without these notes.",
     ]
     parts += [
         f"-- Migration {name}: one transaction, in which yoyo marks it as applied.\nbegin;\n{text.strip()}\ncommit;"

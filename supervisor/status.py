@@ -107,29 +107,31 @@ def _rests(found: Any, marks: int) -> Iterator[Rest]:
             f"Mailbox id {found.hole} is missing; it is waited for until {when(found.hole_ends)}.", found.hole_ends
         )
     if found.unfinished:
-        many = f"{found.unfinished} messages are" if found.unfinished > 1 else "1 message is"
+        many = f"{counted(found.unfinished, 'message')} unfinished"
         if found.head_state == "FAILED":
             yield Rest(
-                f"{many} unfinished; the first, {found.head}, failed ({found.error_class}: {found.last_error}) and is "
+                f"{many}; the first, {found.head}, failed ({found.error_class}: {found.last_error}) and is "
                 f"tried again at {when(found.next_attempt_at)}.",
                 found.next_attempt_at,
             )
         elif found.head > found.watermark:
             yield Rest(
-                f"{many} unfinished; the first, {found.head}, waits for the watermark, now {found.watermark}.",
+                f"{many}; the first, {found.head}, waits for the watermark, now {found.watermark}.",
                 found.hole_ends,
             )
         else:
-            yield Rest(f"{many} unfinished; the first is {found.head}.")
+            yield Rest(f"{many}; the first is {found.head}.")
     for target, events, due in (
         ("KAFKA:msg", found.msg_events, found.msg_due),
         ("KAFKA:schd", found.schd_events, found.schd_due),
     ):
         if events:
-            yield Rest(f"{events} events of {target} wait, the next one {_due(due, found.now)}.", due)
+            yield Rest(
+                f"{counted(events, 'event')} of {target} still to be told, the next one {_due(due, found.now)}.", due
+            )
     if marks:
         due = _due(found.marks_due, found.now)
-        yield Rest(f"{marks} messages are owed their mark in the mailbox, the next one {due}.", found.marks_due)
+        yield Rest(f"{counted(marks, 'mark')} still owed to the mailbox, the next one {due}.", found.marks_due)
 
 
 def _due(at: datetime | None, now: datetime) -> str:
@@ -164,16 +166,16 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
         if duty["failures"]:
             yield f"{name} has failed {duty['failures']} times in a row: {duty['detail']}"
     if found["messages"]["DEAD"]:
-        yield f"{found['messages']['DEAD']} messages ended DEAD: `msgx dead list`."
+        yield f"{counted(found['messages']['DEAD'], 'message')} ended DEAD: `msgx dead list`."
     dead = sum(one["DEAD"] for one in found["outbox"].values())
     if dead:
-        yield f"{dead} events are DEAD and were not told: `msgx dead list`."
+        yield f"{counted(dead, 'event')} ended DEAD, not told: `msgx dead list`."
     if marks["max_attempts"] > 1 and not marks["overdue"]:
         yield f"A mark was tried {marks['max_attempts']} times and is not written: `msgx backfill list` says why."
     if marks["overdue"]:
-        yield f"{marks['overdue']} marks are overdue: `msgx backfill list --status OVERDUE`."
+        yield f"{counted(marks['overdue'], 'mark')} overdue: `msgx backfill list --status OVERDUE`."
     if marks["abandoned"]:
-        yield f"{marks['abandoned']} marks were given up: `msgx backfill list --status ABANDONED`."
+        yield f"{counted(marks['abandoned'], 'mark')} given up: `msgx backfill list --status ABANDONED`."
 
 
 def moment(text: str | None) -> datetime | None:
@@ -189,6 +191,11 @@ def when(at: datetime | None) -> str:
 def ago(at: datetime | None, now: datetime) -> str:
     """How long ago, for people."""
     return "never" if at is None else f"{duration(now - at)} ago"
+
+
+def counted(number: int, what: str) -> str:
+    """1 message, 2 messages."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def duration(span: timedelta | float) -> str:

@@ -77,10 +77,12 @@ def _postgresql(settings: Settings) -> Iterator[Check]:
         connection = database.connect(settings.database, "doctor")
     except DatabaseUnreachable as error:
         user = conninfo_to_dict(settings.database.url).get("user") or "this user"
+        said = str(error).rstrip(".")
         yield Check(
             "postgresql",
             "fail",
-            f"{error}. Is the server up at {where}, and may {user} log in (pg_hba.conf, password)?",
+            f"{said}{'' if said.endswith('?') else '.'} Is the server up at {where}, "
+            f"and may {user} log in (pg_hba.conf, password)?",
         )
         return
     with connection:

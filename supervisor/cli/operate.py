@@ -16,6 +16,7 @@ from supervisor.database import Filter
 from supervisor.errors import ConfigError
 from supervisor.exits import Exit
 from supervisor.mailbox import open_mailbox
+from supervisor.status import counted
 
 dead = typer.Typer(help="Messages and events that ended DEAD.", no_args_is_help=True)
 backfill = typer.Typer(help="Marks that the mailbox is owed, or that were given up.", no_args_is_help=True)
@@ -84,7 +85,7 @@ def replay(
     if as_json:
         common.print_json({"dry_run": dry_run, "messages": found})
         return Exit.OK
-    says = f"{len(found)} messages {'would be' if dry_run else 'are'} sent through again"
+    says = f"{'Would send' if dry_run else 'Sends'} {counted(len(found), 'message')} through again"
     common.print_rows(says, found, as_json=False, empty="No message is meant by that.")
     return Exit.OK
 

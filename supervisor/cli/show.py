@@ -14,7 +14,7 @@ from supervisor import database, deploy
 from supervisor.cli import common
 from supervisor.errors import NoSuchObject, SchemaUnknown
 from supervisor.exits import Exit
-from supervisor.status import ago, collect, duration, moment, when
+from supervisor.status import ago, collect, counted, duration, moment, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,8 @@ def _lines(found: dict[str, Any], now: datetime) -> Iterator[tuple[str, str]]:
     head = backlog["head"]
     yield (
         "backlog",
-        f"{backlog['count']} messages, the first is {head['msg_id']}, here for {duration(float(head['age_seconds']))}"
+        f"{counted(backlog['count'], 'message')}, the first is {head['msg_id']}, "
+        f"here for {duration(float(head['age_seconds']))}"
         if head
         else "nothing waits",
     )

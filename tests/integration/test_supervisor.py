@@ -117,7 +117,7 @@ def test_a_broker_that_is_away_is_told(make_site: Callable[..., Site], mailbox_u
     site.send(adft(1, 1))
     run = site.until_idle(max_wait=5)
     assert run.process.returncode == 3
-    assert "1 events of KAFKA:msg wait, the next one due now" in run.said
+    assert "1 event of KAFKA:msg still to be told, the next one due now" in run.said
     assert "127.0.0.1:1 does not answer" in run.said
     assert "Traceback" not in run.said
     assert site.flags() == ["OK"]  # marks do not wait for Kafka
