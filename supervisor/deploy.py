@@ -938,7 +938,7 @@ def plan(url: str, *, root: Path | None = None) -> str:
         return ""
     parts = [
         f"-- What `msgx db apply` of release {release()} would run in database {name}.",
-        "-- To be read, not to be run by hand: apply also notes what it did, and refuses a database without these notes.",
+        "-- To be read, not to be run by hand: apply also notes what it did and refuses a database without.",
     ]
     parts += [
         f"-- Migration {name}: one transaction, in which yoyo marks it as applied.\nbegin;\n{text.strip()}\ncommit;"
