@@ -123,7 +123,9 @@ class Product:
             if intake.round(mailbox, self.connection, self.epoch).admitted:
                 continue
             row = self.one("call pipeline.pump(%s, %s, 60000)", self.epoch, self.budget)
-            _, stop, head, until, _ = row
+            _, stop, head, until, traces_lost = row
+            if traces_lost:
+                raise Difference("pump", "every trace written", row)
             if stop == "IDLE":
                 return
             if stop == "HEAD_BACKOFF":
