@@ -258,6 +258,27 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         watchdog.dismiss()
 
 
+_copies = contextlib.ExitStack()
+atexit.register(_copies.close)
+
+
+@functools.cache
+def _within_reach(programs: Path) -> Path:
+    """The program folder itself, or a copy where the account that must run it cannot come to it, as below root's home.
+
+    The wheel's programs look for their libraries beside their package, so both are copied. They go with this process.
+    """
+    asked = [*_root_wrapper(), str(programs / "initdb"), "--version"]  # which needs a library of the wheel
+    if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+        return programs
+    package = programs.parent.parent
+    copies = _copies.enter_context(temporary_folder("msgx-postgres-"))
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        if part.is_dir():
+            shutil.copytree(part, copies / part.name, symlinks=True)
+    return copies / programs.relative_to(package.parent)
+
+
 # Servers -----------------------------------------------------------------------------------------------------------
 
 
@@ -533,7 +554,7 @@ class PostgresServer(Server):
         settings: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(data, port=port)
-        self.bin = bin or find_postgres_18()
+        self.bin = _within_reach(bin or find_postgres_18())
         self.database = database
         self._fsync = fsync
         self._trust = trust

