@@ -225,6 +225,13 @@ def machines(pytestconfig: pytest.Config) -> Machines:
     return _machines(pytestconfig)
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder for servers of one's own. Not ``tmp_path``: where another account runs them, it must be able to pass."""
+    with temporary_folder("msgx-test-") as path:
+        yield path
+
+
 @pytest.fixture(scope="session")
 def pg_version(machines: Machines) -> int:
     """The PostgreSQL version this test runs on; see ``--pg`` and the marker ``every_pg``."""

@@ -60,13 +60,13 @@ def until_gone(folder: Path, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("mailbox", [mailbox_server, NoidaMySQLServer], ids=["as installed", "without MariaDB"])
-def test_a_small_day(tmp_path: Path, mailbox: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_day(folder: Path, mailbox: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(data: Path, *, fsync: bool) -> Server:
         return mailbox(data, fsync=fsync) if mailbox is mailbox_server else mailbox(data)
 
     monkeypatch.setattr("demo.demo.mailbox_server", chosen)
     text = io.StringIO()
-    code = run(tmp_path, flights=40, speed=0, console=Console(file=text, width=200, highlight=False))
+    code = run(folder, flights=40, speed=0, console=Console(file=text, width=200, highlight=False))
     said = text.getvalue()
     assert code == 0, said
     assert "✗" not in said
@@ -85,7 +85,7 @@ def test_a_small_day(tmp_path: Path, mailbox: Callable[..., Server], monkeypatch
     ):
         assert sentence in said
     assert re.search(r"Mailbox to broker +50 % .* · 90 % .* · 99 % .* · worst ", said)
-    until_gone(tmp_path, 5)
+    until_gone(folder, 5)
 
 
 @contextlib.contextmanager
@@ -110,18 +110,18 @@ def slow_demo(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_nothing_is_left_after_a_stop(tmp_path: Path, how: signal.Signals) -> None:
-    with slow_demo(tmp_path) as process:
+def test_nothing_is_left_after_a_stop(folder: Path, how: signal.Signals) -> None:
+    with slow_demo(folder) as process:
         process.send_signal(how)
         assert process.wait(40) == 130
-        until_gone(tmp_path, 1)
+        until_gone(folder, 1)
 
 
-def test_nothing_is_left_after_kill_9(tmp_path: Path) -> None:
-    with slow_demo(tmp_path) as process:
+def test_nothing_is_left_after_kill_9(folder: Path) -> None:
+    with slow_demo(folder) as process:
         process.kill()
         process.wait()
-        until_gone(tmp_path, 40)
+        until_gone(folder, 40)
 
 
 def test_an_unknown_day_is_one_sentence(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from demo.servers import (
     ServerError,
     TcpProxy,
     find_postgres_15,
-    temporary_folder,
 )
 
 if TYPE_CHECKING:
@@ -43,12 +42,6 @@ KINDS: dict[str, Callable[[Path], Server]] = {
     "noida-db MySQL": NoidaMySQLServer,
     "Kafka": KafkaBroker,
 }
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with temporary_folder("msgx-test-servers-") as path:
-        yield path
 
 
 def answers(server: Server, patience: int = 2) -> bool:
