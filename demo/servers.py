@@ -341,6 +341,14 @@ class Server(ABC):
         return self.data / "server.log"
 
     @property
+    def _temporary(self) -> Path:
+        """Its own place for temporary files: a MariaDB that starts removes those of others from a shared one."""
+        return self.data / "tmp"
+
+    def _environment(self) -> dict[str, str]:
+        return _environment() | {"TMPDIR": str(self._temporary)}
+
+    @property
     def running(self) -> bool:
         """Whether the process is there (paused or not)."""
         return self._process is not None and self._process.poll() is None
@@ -356,7 +364,7 @@ class Server(ABC):
         if sys.platform != "linux":  # /proc, user namespaces and the wheels' programs are Linux's
             raise ServerError("The private servers run on Linux only. Point msgx at servers of your own instead.")
         self._forget()
-        self.data.mkdir(parents=True, exist_ok=True)
+        self._temporary.mkdir(parents=True, exist_ok=True)
         self._prepare()
         for attempt in range(PORT_ATTEMPTS):
             chosen_now = self._port is None
@@ -428,7 +436,7 @@ class Server(ABC):
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.data,
-                env=_environment(),
+                env=self._environment(),
                 start_new_session=True,
             )
         except OSError as error:
@@ -507,7 +515,7 @@ class Server(ABC):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             cwd=self.data,
-            env=_environment(),
+            env=self._environment(),
             check=False,
         )
         if done.returncode != 0:
