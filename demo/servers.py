@@ -345,7 +345,7 @@ class Server(ABC):
         """Its own place for temporary files: a MariaDB that starts removes those of others from a shared one."""
         return self.data / "tmp"
 
-    def _environment(self) -> dict[str, str]:
+    def _server_environment(self) -> dict[str, str]:
         return _environment() | {"TMPDIR": str(self._temporary)}
 
     @property
@@ -436,7 +436,7 @@ class Server(ABC):
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.data,
-                env=self._environment(),
+                env=self._server_environment(),
                 start_new_session=True,
             )
         except OSError as error:
@@ -515,7 +515,7 @@ class Server(ABC):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             cwd=self.data,
-            env=self._environment(),
+            env=self._server_environment(),
             check=False,
         )
         if done.returncode != 0:
