@@ -1,8 +1,8 @@
 -- DNLD and RESP: a day plan is applied whole or not at all (implementation.md 7.1, 12.1; flight-state.md 5). Every flight it carries
--- gets its new state. Where it covers whole operational days (ledger.coverage) those days' rosters are replaced as well, and under
+-- gets its new state. Where it covers whole operational days (ledger.covered_days) those days' rosters are replaced as well, and under
 -- DELETE what their old rosters name and the plan does not (O - N) ends.
 -- Reads:  inbox.stage_record, flight.flight_schd, ledger.*
--- Writes: through flight.merge, ledger.replace_roster, request.complete
+-- Writes: through flight.merge, ledger.replace_rosters, request.complete
 -- Locks:  the flights' rows, the days' rosters; the caller holds PIPELINE
 -- Raises: MX001, 40001
 create or replace function flight.apply_schedule(p_message inbox.stage_message, p_setting core.setting, p_now timestamptz)
